@@ -10,7 +10,9 @@ of a unit F5's units have been seen to report a conflict, or one unit as the new
 
 from __future__ import annotations
 
-from mocks.bigip import unit
+from collections.abc import Collection, Sequence
+
+from mocks.bigip import unit, virtual_addresses
 from mocks.bigip.server import FakeBigIP
 from mocks.bigip.store import Item, Key
 
@@ -48,20 +50,46 @@ class Pair:
             self._copy(0)
             for big in self.units:
                 big.store.save()
+                if big.dataplane is not None:
+                    big.dataplane.units = tuple(each.store for each in self.units)
         self.set(unit.ACTIVE, "STANDBY")
 
     # -- failover --------------------------------------------------------------------------------
 
     def set(self, *states: str) -> None:
         """Set the failover states of both, also impossible ones: two active units, or none."""
-        for number, big in enumerate(self.units):
-            with big.store.lock:
-                big.store.unit.peer_status = states[1 - number]
-            big.set_failover(states[number])
+        self._set(states, [big.unit.traffic_groups for big in self.units])
 
-    def fail_over(self) -> None:
-        """Let the unit that is active become the standby, and the other one take over."""
-        self.set(*reversed([big.unit.status for big in self.units]))
+    def fail_over(self, group: str = "") -> None:
+        """Let the unit that is active become the standby, and the other one take over.
+
+        Args: group: traffic group that moves alone; a unit without one is the standby. "" for all.
+        """
+        if not group:
+            self.set(*reversed([big.unit.status for big in self.units]))
+            return
+        active_for = [{group} ^ set(big.unit.active_for if big.unit.status == unit.ACTIVE else ())
+                      for big in self.units]
+        self._set([unit.ACTIVE if groups else "STANDBY" for groups in active_for], active_for)
+
+    def add_traffic_group(self, group: str) -> None:
+        """Make a traffic group, which the active unit has. Args: group: full path."""
+        for big in self.units:
+            with big.store.lock:
+                own = big.store.unit
+                own.traffic_groups = (*own.traffic_groups, group)
+                own.active_for = (*own.active_for, group)
+
+    def _set(self, states: Sequence[str], active_for: Sequence[Collection[str]]) -> None:
+        """Set the states of both at one moment. Args: active_for: traffic groups of each."""
+        with self.units[0].store.lock:
+            for number, big in enumerate(self.units):
+                own = big.store.unit
+                own.set(failover=states[number])
+                own.peer_status, own.active_for = states[1 - number], tuple(sorted(active_for[number]))
+        for big in self.units:
+            if big.dataplane is not None:
+                big.dataplane.sync()
 
     @property
     def active(self) -> FakeBigIP:
@@ -75,8 +103,10 @@ class Pair:
         return self.units[1 - self.units.index(self.active)]
 
     def endpoint(self, virtual: str) -> tuple[str, int]:
-        """Where a virtual server of a floating address answers: on the active unit."""
-        return self.active.endpoint(virtual)
+        """Where a virtual server answers: on the unit that is active for the traffic group of its address."""
+        item = self.units[0].store.get("ltm/virtual", virtual)
+        return next(big for big in self.units if big.is_listening and virtual_addresses.is_here(
+            big.store, item)).endpoint(virtual)
 
     def crash(self, big: FakeBigIP) -> None:
         """A unit goes down: nothing answers there, and the other one is active."""

@@ -1,8 +1,10 @@
 """Objects of the security modules that a virtual server may refer to: bot defense, DoS, firewall, their logs.
 
-Only their names matter here: what they do to traffic is not modelled. A module that is not provisioned has
-none. Sources: F5Networks/f5-ansible, bigip_virtual_server and bigip_firewall_policy (the REST paths and the
-properties of a virtual server); techdocs.f5.com, BIG-IP ASM, "Configuring Bot Defense" (with ASM, from 14.1).
+A firewall policy has rules, which act (`dataplane.firewall`). Only the names of the others matter here: no
+public source says by what they judge a client. A module that is not provisioned has none. Sources:
+F5Networks/f5-ansible, bigip_virtual_server and bigip_firewall_policy (the REST paths and the properties of a
+virtual server); techdocs.f5.com, BIG-IP ASM, "Configuring Bot Defense" (with ASM, from 14.1). That the rules
+of a policy are a property of it, and not a collection below it, is a simplification.
 """
 
 from __future__ import annotations
@@ -19,11 +21,10 @@ FIREWALL, LOG = "security/firewall/policy", "security/log/profile"
 class SecurityObject(Kind):
     """Something that exists while a module is provisioned."""
 
-    schema_url = "security"
-
     def __init__(self, url: str, word: str, modules: tuple[str, ...], group: str,
-                 since: Version = ()) -> None:
+                 since: Version = (), schema_url: str = "security") -> None:
         self.url, self.word, self._modules, self._group, self.since = url, word, modules, group, since
+        self.schema_url = schema_url
 
     def check_new(self, store: Store, key: Key, body: Body) -> None:
         super().check_new(store, key, body)
@@ -43,6 +44,6 @@ def kinds() -> list[Kind]:
     return [
         SecurityObject(BOT_DEFENSE, "Bot Defense Profile", ("asm", "dos"), "profile", (14, 1)),
         SecurityObject(DOS, "DoS Profile", ("afm", "asm", "dos"), "profile"),
-        SecurityObject(FIREWALL, "Firewall Policy", ("afm",), "firewall policy"),
+        SecurityObject(FIREWALL, "Firewall Policy", ("afm",), "firewall policy", schema_url=FIREWALL),
         SecurityObject(LOG, "Security Log Profile", ("afm", "asm", "dos"), "security log profile"),
     ]

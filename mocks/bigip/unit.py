@@ -68,6 +68,15 @@ class Unit:
         self.group = self.group if group is None else group
         self.sync = sync or self.sync
 
+    def is_active_for(self, group: str) -> bool:
+        """Return True if this unit answers at the addresses of a traffic group.
+
+        A device that stands alone, or does not tell its traffic groups, is active for all.
+        """
+        alone = not self.group or not self.active_for
+        return self.status == ACTIVE and (alone or group in self.active_for
+                                          or group not in self.traffic_groups)
+
     def changed(self, kinds: set[str]) -> None:
         """Note that configuration was written on this unit."""
         if not self.group or not kinds - NOT_SYNCED:

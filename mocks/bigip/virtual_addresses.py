@@ -140,3 +140,12 @@ def answers(store: Store, virtual: Item) -> bool:
     """
     item = of_path(store, destinations.address_path(virtual.fields["destination"]))
     return item is None or item.fields["enabled"] == "yes"
+
+
+def is_here(store: Store, virtual: Item) -> bool:
+    """Return True if this unit is active for the traffic group of the address of a virtual server.
+
+    Source: techdocs.f5.com, BIG-IP Device Service Clustering: Administration, "Managing Traffic Groups".
+    """
+    item = of_path(store, destinations.address_path(virtual.fields["destination"]))
+    return store.unit.is_active_for(item.fields["trafficGroup"] if item else "")

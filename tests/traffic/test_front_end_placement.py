@@ -10,7 +10,7 @@ import pytest
 from tests import manifests
 from tests.builders import identity
 from tests.traffic import clients
-from tests.waiting import until
+from tests.waiting import DEADLINE_S, until
 
 FLAGS = {"f5_vserver_address": "203.0.113.10"}
 EDGE = identity("edge.example.com")
@@ -123,3 +123,65 @@ def test_clients_share_connections_only_with_a_oneconnect_profile(site):
         with closing(HTTPConnection(*site.http)) as first, closing(HTTPConnection(*site.http)) as second:
             numbers = {json.loads(answer(each)[1])["connection"] for each in (first, second)}
         assert (len(numbers) == 1) is are_shared
+
+
+HERE, ELSEWHERE = ({"addresses": [{"name": name}]} for name in ("127.0.0.0/8", "192.0.2.0/24"))
+MET = {"name": "met", "source": HERE}
+
+
+def reaction(site, wait_s: float) -> str:
+    """Return what a client gets that connects and asks: its status, a reset, or silence for a while."""
+    try:
+        with closing(HTTPConnection(*site.http, timeout=wait_s)) as client:
+            return str(answer(client)[0])
+    except TimeoutError:
+        return "silence"
+    except ConnectionError:
+        return "reset"
+
+
+@pytest.mark.parametrize(("rules", "wanted"), [
+    ([], "200"), ([{**MET, "action": "accept"}, {**MET, "action": "reject"}], "200"),
+    ([{"name": "others", "source": ELSEWHERE, "action": "reject"}], "200"),
+    ([{**MET, "action": "reject"}], "reset"), ([{"name": "all", "action": "drop"}], "silence"),
+    ([{**MET, "destination": {"ports": [{"name": "443"}]}, "action": "reject"}], "200"),
+])
+def test_a_firewall_policy_of_an_administrator(site, rules, wanted):
+    """It decides about new connections; one that is open goes on, and all are let in without the setting."""
+    site.change("PATCH", "sys/provision/afm", {"level": "nominal"})
+    site.bigip.put_object("security/firewall/policy", {"name": "/Common/wall", "rules": rules})
+    assert site.converge(**FLAGS) == []
+    with closing(HTTPConnection(*site.http)) as kept:
+        assert answer(kept)[0] == 200
+        assert site.converge(**FLAGS, f5_firewall_policy="/Common/wall") == []
+        assert reaction(site, 1.0 if wanted == "silence" else DEADLINE_S) == wanted
+        assert answer(kept)[0] == 200
+    assert site.converge(**FLAGS) == []
+    assert status(site) == 200
+
+
+def test_profiles_against_bots_and_floods_and_their_logs(site):
+    """They are on a virtual server before it answers a client, and requests are served with them."""
+    for module in ("asm", "afm"):
+        site.change("PATCH", f"sys/provision/{module}", {"level": "nominal"})
+    for kind, name in (("bot-defense", "bots"), ("dos", "floods"), ("log", "log")):
+        site.bigip.put_object(f"security/{kind}/profile", {"name": f"/Common/{name}"})
+    flags = {"f5_bot_defense_profile": "/Common/bots", "f5_dos_profile": "/Common/floods",
+             "f5_security_log_profiles": "/Common/log"}
+    seen = []
+
+    def look(entry: object) -> None:
+        for item in site.bigip.items("ltm/virtual"):
+            if item.fields.get("enabled"):
+                raw = site.bigip.get(f"ltm/virtual/{item.path.replace('/', '~')}")
+                profiles = {each["fullPath"] for each in raw["profilesReference"]["items"]}
+                seen.append({"/Common/bots", "/Common/floods"} <= profiles
+                            and "/Common/log" in str(raw["securityLogProfiles"]))
+
+    site.bigip.on_write = look
+    assert site.converge(**FLAGS, **flags) == []
+    site.bigip.on_write = None
+    assert seen
+    assert all(seen)
+    assert status(site) == 200
+    assert clients.python(site.https, "edge.example.com").status == 200

@@ -11,7 +11,7 @@ import ipaddress
 from dataclasses import dataclass
 from typing import Any
 
-from mocks.bigip import addresses, names, selection, virtual_addresses
+from mocks.bigip import addresses, names, security, selection, virtual_addresses
 from mocks.bigip.kinds import find_in_group
 from mocks.bigip.matching import Unsupported
 from mocks.bigip.profile_rules import SIDES
@@ -53,6 +53,10 @@ class Virtual:
     vlans: frozenset[str]
     """VLANs on which it answers; without `only_vlans`, those on which it does not."""
     only_vlans: bool
+    is_mirrored: bool
+    """True if another unit goes on with its connections after a failover."""
+    firewall: tuple[dict[str, Any], ...]
+    """Rules of its firewall policy."""
 
     def answers_on(self, vlan: str) -> bool:
         """True if it takes connections that come on a VLAN."""
@@ -112,7 +116,14 @@ def _virtual(store: Store, item: Item) -> Virtual:
         source=fields["source"],
         vlans=frozenset(fields.get("vlans", ())),
         only_vlans="vlansEnabled" in fields,
+        is_mirrored=fields.get("mirror") == "enabled",
+        firewall=_firewall(store, fields.get("fwEnforcedPolicy")),
     )
+
+
+def _firewall(store: Store, policy: str | None) -> tuple[dict[str, Any], ...]:
+    item = store.get(security.FIREWALL, policy) if policy else None
+    return tuple(item.fields.get("rules", ())) if item else ()
 
 
 def _transport(store: Store, path: str, side: str) -> dict[str, Any]:

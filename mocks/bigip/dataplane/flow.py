@@ -9,6 +9,7 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import Any
 
 from mocks.bigip import selection
@@ -24,6 +25,7 @@ from mocks.bigip.dataplane.tls import TLSFailure, TLSWire
 from mocks.bigip.dataplane.wire import Closed, Wire
 from mocks.bigip.matching import Unsupported
 from mocks.bigip.quirks import Quirk
+from mocks.bigip.store import Store
 from mocks.bigip.tmm import RuleError
 
 log = logging.getLogger(__name__)
@@ -106,6 +108,11 @@ class Flow:
         if self.server_now is not None:
             self.server_now.abort()
         self.wire.abort()
+
+    def go_on_with(self, store: Store) -> None:
+        """Another unit has taken over, and its configuration counts from now on."""
+        self.shared = replace(self.shared, store=store)
+        self.servers = ServerSide(self)
 
     async def _accepted(self) -> None:
         with self.shared.store.lock:

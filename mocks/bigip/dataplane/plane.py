@@ -7,8 +7,8 @@ import socket
 from collections import deque
 from collections.abc import Callable
 
-from mocks.bigip import destinations, unit
-from mocks.bigip.dataplane import balancing, config, wire
+from mocks.bigip import destinations, virtual_addresses
+from mocks.bigip.dataplane import balancing, config, firewall, wire
 from mocks.bigip.dataplane.balancing import Balancer
 from mocks.bigip.dataplane.contexts import Contexts
 from mocks.bigip.dataplane.flow import Flow
@@ -20,6 +20,7 @@ from mocks.bigip.dataplane.servers import IdleServers
 from mocks.bigip.dataplane.session_table import SessionTable
 from mocks.bigip.dataplane.shared import Clock, Engine, Shared
 from mocks.bigip.dataplane.wire import Wire
+from mocks.bigip.matching import Unsupported
 from mocks.bigip.quirks import Quirk
 from mocks.bigip.store import Key, Store
 
@@ -27,6 +28,7 @@ Told = Callable[[str, str, tuple[str, int] | None], None]
 SWEEP_S = 0.05
 """Between looks for connections that are idle for too long."""
 LOG_LENGTH = 20_000
+_TLS_MIRRORED = (12, 1)
 _LISTENING = ("ltm/virtual", "ltm/virtual-address")
 """Kinds whose changes may begin or end listening."""
 
@@ -64,6 +66,10 @@ class DataPlane:
         self.vlan = ""
         """Full path of the VLAN on which clients come from now on; "" for one that no test names."""
         self.flows: set[Flow] = set()
+        self.units: tuple[Store, ...] = (store,)
+        """Stores of the units of a pair, or this one: mirrored connections go on with another one's."""
+        self._dropped: list[Wire] = []
+        """Connections of clients that get no answer."""
         self._listening: dict[str, tuple[str, asyncio.Server]] = {}
         self._ports: dict[str, int] = {}
         self._tasks: set[asyncio.Task[None]] = set()
@@ -95,18 +101,16 @@ class DataPlane:
 
     async def _listen_for_all(self) -> None:
         with self.store.lock:
-            # Their addresses float: a standby does not answer for them, also on connections that are open.
-            active = self.store.unit.status == unit.ACTIVE
-            every = self.store.all("ltm/virtual") if active else []
-            items = [item for item in every if config.carried(self.store, item)]
+            items = [item for item in self.store.all("ltm/virtual") if config.carried(self.store, item)
+                     and virtual_addresses.is_here(self.store, item)]
             wanted = {item.path: item.fields["destination"].rsplit("/", 1)[1] for item in items}
         for path, (destination, server) in list(self._listening.items()):
             if wanted.get(path) != destination:
                 del self._listening[path]
                 await _end(server)
                 self._tell(path, destination, None)
-        for flow in () if active else tuple(self.flows):
-            flow.expire("failover")
+        for flow in tuple(self.flows):
+            self._fail_over(flow)
         if self.store.has(Quirk.LISTENER_GONE_RESETS):
             self._reset_gone()
         for path, destination in wanted.items():
@@ -114,6 +118,24 @@ class DataPlane:
                 server = await self._listen(path, destination)
                 self._listening[path] = (destination, server)
                 self._tell(path, destination, server.sockets[0].getsockname()[:2])
+
+    def _fail_over(self, flow: Flow) -> None:
+        """End a connection whose address is on another unit by now, which goes on with it if it is mirrored.
+
+        The setting counts with which it began (inferred). The list of protocols that can be mirrored has TLS
+        from 12.1 on. Source: techdocs.f5.com, BIG-IP Device Service Clustering: Administration, "Managing
+        Connection Mirroring".
+        """
+        with self.store.lock:
+            if _has(flow.shared.store, flow.path):
+                return
+            takes_over = next((store for store in self.units if _has(store, flow.path)), None)
+        is_mirrored = flow.virtual is not None and flow.virtual.is_mirrored and (
+            flow.tls is None or self.store.version >= _TLS_MIRRORED)
+        if takes_over is not None and is_mirrored:
+            flow.go_on_with(takes_over)
+        else:
+            flow.expire("failover")
 
     def _reset_gone(self) -> None:
         """End the connections of virtual servers that were deleted or moved; disabled ones are neither."""
@@ -161,13 +183,15 @@ class DataPlane:
     # -- connections -------------------------------------------------------------------------------
 
     def _accepted(self, client: Wire, path: str) -> None:
-        if self.store.unit.status != unit.ACTIVE:  # it came just before the failover
+        with self.store.lock:
+            virtual, is_here = config.virtual(self.store, path), _has(self.store, path)
+        if not is_here:  # it came just before the failover
             client.abort()
             return
-        with self.store.lock:
-            virtual = config.virtual(self.store, path)
         if virtual and (self._is_full(virtual) or not virtual.answers_on(self.vlan)):
             client.abort()
+            return
+        if virtual and not self._is_admitted(virtual, client):
             return
         wire.no_delay(client.transport)
         flow = Flow(self.shared, client, path)
@@ -177,6 +201,19 @@ class DataPlane:
         task.add_done_callback(lambda done: self._done(flow, done))
         if self._sweeper is None:
             self._sweeper = self.thread.loop.call_later(SWEEP_S, self._sweep)
+
+    def _is_admitted(self, virtual: config.Virtual, client: Wire) -> bool:
+        """Return True if the firewall policy of a virtual server lets a client in."""
+        try:
+            action = firewall.decide(virtual.firewall, client.peer[0], virtual.address, virtual.port)
+        except Unsupported as wrong:
+            self.errors.append(wrong)
+            action = firewall.REJECT
+        if action == firewall.REJECT:
+            client.abort()
+        elif action == firewall.DROP:
+            self._dropped.append(client)
+        return action == firewall.ACCEPT
 
     def _is_full(self, virtual: config.Virtual) -> bool:
         """Return True if a virtual server has as many connections as its connectionLimit allows.
@@ -234,12 +271,20 @@ class DataPlane:
             server.close()
         if self._sweeper is not None:
             self._sweeper.cancel()
+        for client in self._dropped:
+            client.abort()
         self.shared.idle.clear()
         self.monitors.stop()
         for task in list(self._tasks):
             task.cancel()
         await asyncio.gather(*self._tasks, return_exceptions=True)
         self.shared.engine.close()
+
+
+def _has(store: Store, path: str) -> bool:
+    """Return True if a unit carries connections of a virtual server; of one that is gone, if it is active."""
+    item = store.get("ltm/virtual", path)
+    return store.unit.is_active_for("") if item is None else virtual_addresses.is_here(store, item)
 
 
 async def _end(server: asyncio.Server) -> None:
