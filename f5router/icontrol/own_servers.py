@@ -4,7 +4,7 @@ They are found by their mark, whatever their name: one whose address is not want
 facts about one that is not there yet are those that it will have, so everything on it is planned at once.
 """
 
-from collections.abc import Collection, Iterable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -21,6 +21,8 @@ from f5router.model.objects import Ref
 from f5router.model.placement import UNPLACED, FloatingAddress, Placement, References
 from f5router.model.virtual_server import DefaultPool, FrontEndServer, Listening, VirtualServer
 
+Place = tuple[str, int]
+"""Address and port."""
 MARKED = {"$select": "fullPath,destination,description,metadata"}
 """Properties that tell whose a virtual server is, and its place."""
 
@@ -149,16 +151,43 @@ class OwnServers:
                 yield FloatingAddress(virtual, virtual_codec.destination_address(raw), groups[address])
 
     def successor(self, path: str, raw: JSON) -> str:
-        """Return which other virtual server is to have the place of one; "" for none.
+        """Return which other virtual server of its front end is to have the place of one; "" for none.
 
-        Until it has, clients are served by the one that is there. A Gateway's has none: clients of another
-        Gateway are no concern of its Routes.
+        Until it has, clients are served by the one that is there. A Gateway's has none, and nor has one of
+        another front end: its clients are no concern of these Routes.
         """
         if self.is_read or is_of_gateway(front_end_of(path)):
             return ""
+        own = self.front_end_as_read(path, raw)
         return next((each.virtual for each in self.listeners if (
             each.address, each.port) == virtual_codec.place(raw) and each.virtual != path
-            and not is_of_gateway(each.front_end)), "")
+            and each.front_end == own), "")
+
+    def moves(self, raw: JSON, wanted: Place, holder: JSON | None,
+              holder_of: Callable[[Place], JSON | None]) -> list[tuple[JSON, Place]]:
+        """Return which virtual servers go to their places with one, each as the one before needs its place.
+
+        Args: wanted: place of the first; holder: the virtual server that has it; holder_of: reads another.
+        Returns: [] if one of them has no place of its own, and is deleted.
+        """
+        moves = [(raw, wanted)]
+        while holder is not None:
+            path = ltm_codec.path_of(holder)
+            place = next(((each.address, each.port) for each in self.listeners if each.virtual == path), None)
+            if place is None or len(moves) > len(self.listeners):
+                return []
+            moves.append((holder, place))
+            holder = None if place == virtual_codec.place(raw) else holder_of(place)
+        return moves
+
+    def front_end_as_read(self, path: str, raw: JSON) -> str | None:
+        """Return the front end of a virtual server, by what is on one without; None if that shows none."""
+        for each in self.listeners:
+            if each.virtual == path:
+                return each.front_end
+        folder = path.rpartition("/")[0]
+        return next((front_end_of(rule) for rule in map(str, raw.get("rules") or ())
+                     if rule == f"{folder}/{named(names.REQUEST_IRULE, front_end_of(rule))}"), None)
 
     def objects(self, servers: Iterable[JSON], attached: Iterable[Attachment]) -> Iterator[Object]:
         """Yield the virtual servers with a mark, and that they answer clients.

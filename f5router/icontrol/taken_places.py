@@ -26,7 +26,7 @@ class TakenPlaces:
     addresses: Mapping[str, str] = field(default_factory=lambda: MappingProxyType({}))
     """Folder by address."""
     own: frozenset[str] = frozenset()
-    """Paths of those that the router has created: it may let them exchange their places."""
+    """Paths of those that the router has created: it may bring them to other places."""
 
     def refusal(self, server: VirtualServer, *, is_new: bool) -> str:
         """Return why a virtual server cannot be created or moved to its place; "" if it can."""

@@ -5,14 +5,14 @@ its name: each is read just before it is changed.
 """
 
 import logging
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
 
 from f5router.icontrol import pages, taken_places, virtual_addresses
 from f5router.icontrol.codec import adoption_codec, ltm_codec, reference_codec, virtual_codec
 from f5router.icontrol.named_objects import NamedObjects
 from f5router.icontrol.observation import Observation
-from f5router.icontrol.own_servers import MARKED, OwnServers
+from f5router.icontrol.own_servers import MARKED, OwnServers, Place
 from f5router.icontrol.rest.client import Client, delete_if_there, get_if_there
 from f5router.icontrol.rest.readiness import blames_object
 from f5router.icontrol.rest.transaction import patch_together
@@ -30,8 +30,6 @@ from f5router.plan.change import CREATE, DELETE, Change, Plan, of_kind
 log = logging.getLogger(__name__)
 
 Written = VirtualServer | References | FloatingAddress | DefaultPool | Listening
-
-
 _EXPAND = {"expandSubcollections": "true"}
 
 
@@ -144,23 +142,26 @@ class VirtualServerWriter:
     def _in_place(self, server: VirtualServer, send: Callable[[], object]) -> None:
         """Send a request that brings a virtual server to its place.
 
-        One of a Gateway that is not wanted any more, and is there still, is deleted before: its clients are
-        not those of the new one, and what serves it may have to wait for the new one. Raises: BigIPError.
+        An unwanted one of a Gateway or another front end is deleted before: its clients are not those of the
+        new one, and what serves it may have to wait for the new one. Raises: BigIPError.
         """
         try:
             send()
         except Refused as exc:
-            if isinstance(exc, Conflict) or not _is_gateways(server.path) or not self._make_room(server):
+            if isinstance(exc, Conflict) or not self._make_room(server):
                 raise
             send()
 
     def _make_room(self, server: VirtualServer) -> bool:
-        """Delete an unwanted virtual server of a Gateway in the place of another one, if there is one."""
-        wanted = {each.virtual for each in self.own_servers.listeners}
+        """Delete an unwanted virtual server of others in the place of this one, if there is one."""
+        servers, wanted = self.own_servers, {each.virtual for each in self.own_servers.listeners}
         for raw in pages.items(self._client, server.KIND, pages.filtered(self._folder)):
             path = ltm_codec.path_of(raw)
-            if path not in wanted and _is_gateways(path) and virtual_codec.state(raw) is not None and (
-                    virtual_codec.place(raw) == (server.address, server.port)):
+            front_end = servers.front_end_as_read(path, raw)
+            is_of_others = _is_gateways(path) or front_end != servers.front_end(server.path)
+            if path not in wanted and is_of_others and virtual_codec.state(raw) is not None and (
+                    not virtual_codec.is_adopted(raw) and virtual_codec.place(
+                        virtual_addresses.with_address(self._client, raw)) == (server.address, server.port)):
                 log.info("virtual server makes room", extra={"virtual": path, "for": server.path})
                 delete_if_there(self._client, item_path(server.KIND, path))
                 return True
@@ -195,17 +196,24 @@ class VirtualServerWriter:
 
         It leaves a place that another one is to have to that one, and takes its own from whatever has it. So
         clients of both are served all the time. Each exchange brings one of them to its place. Those of
-        Gateways exchange nothing: clients of one would come to the pods of another.
+        Gateways exchange nothing: clients of one would come to the pods of another. Nor does one get a place
+        that is not its own, if another front end is concerned.
 
         Returns: the virtual server as it is then.
         """
+        wanted, own = (server.address, server.port), self.own_servers.front_end(server.path)
         for _ in self.own_servers.listeners:
-            if _is_gateways(server.path) or virtual_codec.place(raw) == (server.address, server.port):
+            if _is_gateways(server.path) or virtual_codec.place(raw) == wanted:
                 break
-            other = self._successor(server.path, raw) or self._holder(server)
+            other = self._successor(server.path, raw) or self._holder(wanted)
             if other is None:
                 break
-            self._exchange(raw, other)
+            moves = [(raw, virtual_codec.place(other)), (other, virtual_codec.place(raw))]
+            if self.own_servers.front_end_as_read(ltm_codec.path_of(other), other) != own:
+                moves = self.own_servers.moves(raw, wanted, other, self._holder)
+            if not moves:
+                break
+            self._move(moves)
             raw = self._read(server.path)
         return raw
 
@@ -218,27 +226,24 @@ class VirtualServerWriter:
             raise _staying(path, successor)
         return other
 
-    def _holder(self, server: VirtualServer) -> JSON | None:
-        """Read another virtual server of the router that has the place of this one; None if there is none."""
-        for raw in pages.items(self._client, server.KIND, pages.filtered(self._folder)):
-            if _is_gateways(ltm_codec.path_of(raw)):
-                continue
-            if virtual_codec.state(raw) is not None and virtual_codec.place(
-                    there := virtual_addresses.with_address(self._client, raw)) == (
-                    server.address, server.port):
+    def _holder(self, wanted: Place) -> JSON | None:
+        """Read which virtual server of the router has a place; None if there is none."""
+        for raw in pages.items(self._client, VirtualServer.KIND, pages.filtered(self._folder)):
+            is_own = virtual_codec.state(raw) is not None and not _is_gateways(ltm_codec.path_of(raw))
+            there = virtual_addresses.with_address(self._client, raw) if is_own else raw
+            if is_own and virtual_codec.place(there) == wanted:
                 return there
         return None
 
-    def _exchange(self, *servers: JSON) -> None:
-        """Let two virtual servers, as read, exchange their places in one transaction."""
+    def _move(self, moves: Iterable[tuple[JSON, Place]]) -> None:
+        """Bring virtual servers, as read, to places in one transaction."""
         bodies = {}
-        for raw, other in (servers, servers[::-1]):
-            address, port = virtual_codec.place(other)
+        for raw, (address, port) in moves:
             server = replace(virtual_codec.decode(raw), address=address, port=port)
             marks = virtual_codec.marks(raw, self._describe(server), metadata=bool(raw.get("metadata")),
                                         listening=_is_listening(raw, server.path))
             bodies[item_path(server.KIND, server.path)] = {**virtual_codec.changes(server), **marks}
-        log.info("virtual servers exchange their places", extra={"paths": list(bodies)})
+        log.info("virtual servers change their places together", extra={"paths": list(bodies)})
         patch_together(self._client, bodies)
 
     def _delete(self, path: str) -> None:
