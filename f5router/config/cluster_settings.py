@@ -65,7 +65,8 @@ def of_kinds(reader: Reader, kinds: tuple[str, ...], *, ownership: bool) -> Sour
     return SourceSettings(kinds, classes, ingress_routes(reader, ownership=ownership),
                           ingress(reader), GatewaySettings(
                               reader.value("gateway-controller"),
-                              most_addresses=reader.value("gateway-addresses-per-namespace") or 0))
+                              most_addresses=reader.value("gateway-addresses-per-namespace") or 0,
+                              asks_clients=reader.value("mutual-tls-auth") != "none"))
 
 
 def with_front_ends(settings: SourceSettings, front_ends: FrontEndSet, ranges: tuple[AddressRange, ...],

@@ -204,7 +204,7 @@ class Config(device.PodNetwork):
         """Return the settings for the objects of a further front end."""
         return replace(self, http_virtual=front_end.http, https_virtual=front_end.https,
                        front_end=front_end.name, front_ends=(front_end,) if front_end.addresses else (),
-                       further_front_ends=())
+                       further_front_ends=(), client_tls=self.client_tls.with_clients(front_end.validation))
 
     def with_front_ends(self, front_ends: FrontEndSet) -> Self:
         """Return the settings with other front ends."""

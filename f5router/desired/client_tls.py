@@ -5,7 +5,7 @@ from typing import Protocol
 
 from f5router.desired.irules import tls_commands
 from f5router.model import cipher_suites, names, tls_names, tmos
-from f5router.model.client_tls import VERSIONS, TLSFiles, TLSProperties, TLSSettings
+from f5router.model.client_tls import REQUESTED, VERSIONS, TLSFiles, TLSProperties, TLSSettings
 from f5router.model.device_facts import DeviceFacts
 from f5router.model.front_end_names import FrontEndPlace, own_path
 from f5router.model.hostnames import quote
@@ -61,7 +61,14 @@ def parent(config: ClientTLSSettings, facts: DeviceFacts) -> str:
     """Return the full path of the parent of the client SSL profiles of Hosts."""
     if not _settings(config, facts):
         return ClientSSL.PARENT
-    return tls_names.parent_client_ssl(config.folder, usual=_has_usual(config, facts))
+    return tls_names.parent_client_ssl(
+        config.folder, usual=_has_usual(config, facts),
+        front_end=config.front_end if config.client_tls.own_clients else "")
+
+
+def parent_paths(config: ClientTLSSettings, facts: DeviceFacts) -> tuple[str, str]:
+    """Return the full paths of the parents of the profiles of Hosts, and of the default profile."""
+    return parent(config, facts), own_path(config, tls_names.DEFAULT_PARENT_CLIENTSSL)
 
 
 def parent_with(config: ClientTLSSettings, facts: DeviceFacts, minimum: str) -> tuple[str, list[Object]]:
@@ -112,7 +119,9 @@ def checks(config: ClientTLSSettings) -> frozenset[Ref]:
     """
     if not config.client_tls.client_certificates or config.https_virtual is None:
         return frozenset()
-    attached = (("rules", names.CLIENT_CERTIFICATE_IRULE), ("profiles", tls_names.DEFAULT_CLIENTSSL))
+    attached = [("profiles", tls_names.DEFAULT_CLIENTSSL)]
+    if config.client_tls.client_certificates != REQUESTED:
+        attached.append(("rules", names.CLIENT_CERTIFICATE_IRULE))
     return frozenset(attachment_ref(config.https_virtual, kind, own_path(config, name))
                      for kind, name in attached)
 
@@ -122,10 +131,12 @@ def _client_certificates(config: ClientTLSSettings, files: TLSFiles, virtual: st
     settings, folder = config.client_tls, config.folder
     if not settings.client_certificates:
         return []
-    path = own_path(config, names.CLIENT_CERTIFICATE_IRULE)
-    text = tls_commands.client_certificate_irule(
-        required=settings.client_certificates == "required", expression=settings.client_filter)
-    objects: list[Object] = [IRule(path, text), Attachment(virtual, "rules", path, IRule.KIND)]
+    objects: list[Object] = []
+    if settings.client_certificates != REQUESTED:
+        path = own_path(config, names.CLIENT_CERTIFICATE_IRULE)
+        text = tls_commands.client_certificate_irule(
+            required=settings.client_certificates == "required", expression=settings.client_filter)
+        objects += [IRule(path, text), Attachment(virtual, "rules", path, IRule.KIND)]
     if files.client_ca:
         objects.append(CertFile(tls_names.client_ca_file(folder, files.client_ca), files.client_ca))
     if files.client_crl:
@@ -151,7 +162,7 @@ def build(config: ClientTLSSettings, facts: DeviceFacts, files: TLSFiles) -> lis
     above = former or ClientSSL.PARENT
     if not settings:
         return _default(config, files, virtual, former, above)
-    default_parent = own_path(config, tls_names.DEFAULT_PARENT_CLIENTSSL)
+    host_parent, default_parent = parent_paths(config, facts)
     theirs = facts.https.default_properties if facts.https else TLSProperties()
     checked = _client_certificates(config, files, virtual)
     own = frozenset(obj.ref for obj in checked if isinstance(obj, CertFile | CRLFile))
@@ -159,11 +170,11 @@ def build(config: ClientTLSSettings, facts: DeviceFacts, files: TLSFiles) -> lis
     def properties(inherited: TLSProperties) -> TLSProperties:
         return _with_certificates(_properties(inherited, settings, facts.version), config, files)
 
-    tree = ((parent(config, facts), ClientSSL.PARENT, facts.client_ssl), (default_parent, above, theirs))
+    tree = ((host_parent, ClientSSL.PARENT, facts.client_ssl), (default_parent, above, theirs))
     return [
         *checked,
         *(ClientSSLParent(path, grandparent, properties(inherited), own)
-          for path, grandparent, inherited in tree),
+          for path, grandparent, inherited in (() if files.awaits_client_ca else tree)),
         *_default(config, files, virtual, former, default_parent),
     ]
 

@@ -4,6 +4,7 @@ from collections.abc import Iterable, Iterator, Mapping
 
 from f5router.admission.admission import EvaluatedRoute, Rejection
 from f5router.admission.host_claims import ClaimResult
+from f5router.desired import client_tls
 from f5router.desired.contributions import HostObjects
 from f5router.desired.default_certificate import DefaultCertificates, profile_ref
 from f5router.desired.settings import DesiredSettings
@@ -30,6 +31,8 @@ class FrontEndViews:
         """All but the one without a name."""
         self._own_defaults: list[str] = []
         """Those among them whose default certificate is a Gateway's."""
+        self._awaiting_clients: list[str] = []
+        """Those among them whose authorities for clients are not known."""
         self.unread: dict[str, tuple[Key, ...]] = {}
         """See FrontEnd.unread, where there are any."""
         self.defaults = DefaultCertificates()
@@ -62,12 +65,16 @@ class FrontEndViews:
 
     def files(self, name: str, files: TLSFiles) -> TLSFiles:
         """Return the files for TLS towards clients of a front end. Args: files: the administrator's."""
-        return self.defaults.files(self._further.get(name), files)
+        further = self._further.get(name)
+        return self.defaults.files(further, files.with_clients(further.validation if further else None))
 
     def awaited_profiles(self) -> frozenset[Ref]:
-        """Return the profiles with default certificates of which nothing is known yet."""
+        """Return the profiles whose default certificates, or authorities for clients, are not known yet."""
         views = filter(None, map(self.get, self.defaults.awaited(self._own_defaults)))
-        return frozenset(profile_ref(view[0]) for view in views)
+        defaults = [profile_ref(view[0]) for view in views]
+        asking = filter(None, map(self.get, self._awaiting_clients))
+        return frozenset(defaults).union(*(
+            (Ref(ClientSSL.KIND, path) for path in client_tls.parent_paths(*view)) for view in asking))
 
     def facts(self, name: str, facts: DeviceFacts) -> DeviceFacts:
         """Return facts about the device as a front end has them."""
@@ -86,6 +93,8 @@ class FrontEndViews:
     def _set_further(self, front_ends: Iterable[FrontEnd]) -> None:
         self._further = {each.name: each for each in front_ends}
         self._own_defaults = [name for name, each in self._further.items() if each.own_default]
+        self._awaiting_clients = [name for name, each in self._further.items()
+                                  if each.validation and each.validation.authorities is None]
         self.unread = {name: each.unread for name, each in self._further.items() if each.unread}
 
     def may_be_shown(self, obj: ClientSSL) -> bool:

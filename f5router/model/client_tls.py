@@ -2,7 +2,7 @@
 
 import datetime
 from dataclasses import dataclass, field, replace
-from typing import Self
+from typing import NamedTuple, Self
 
 from f5router.model import hostnames
 from f5router.model.cluster import Key
@@ -82,6 +82,15 @@ class TLSKeyPair:
     """Names and dates of the leaf; None if they cannot be read."""
 
 
+class ClientValidation(NamedTuple):
+    """Validation of client certificates that a Gateway asks for on a port."""
+
+    is_required: bool
+    """False if a client without a valid certificate is served, too."""
+    authorities: str | None = None
+    """PEM; None while they are not known."""
+
+
 @dataclass(frozen=True, slots=True)
 class TLSFiles:
     """Content of the administrator's files for TLS towards clients; it may change while the router runs."""
@@ -97,10 +106,18 @@ class TLSFiles:
     for the administrator's."""
     awaits_default: bool = False
     """True while it is not known which certificate of a Gateway is the default one."""
+    awaits_client_ca: bool = False
+    """True while the authorities for clients of a Gateway are not known."""
 
     def with_default(self, pair: TLSKeyPair, owner: Key) -> Self:
         """Return the files with the default certificate of a Gateway. Args: owner: see default_owner."""
         return replace(self, default_certificate=pair, default_owner=owner)
+
+    def with_clients(self, validation: ClientValidation | None) -> Self:
+        """Return the files with the authorities for clients of a front end; None: the administrator's."""
+        return self if validation is None else replace(
+            self, client_ca=validation.authorities or "", client_crl="",
+            awaits_client_ca=validation.authorities is None)
 
     def awaiting_default(self) -> Self:
         """Return the files while the default certificate is not known."""
@@ -109,6 +126,10 @@ class TLSFiles:
 
 VERSIONS = {"ssl3": "SSLv3", "1.0": "TLSv1.0", "1.1": "TLSv1.1", "1.2": "TLSv1.2", "1.3": "TLSv1.3"}
 """Versions, oldest first, and what HAProxy's router calls them."""
+
+
+REQUESTED = "requested"
+"""A certificate is asked for, and whoever has none, or no valid one, is served."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -123,9 +144,17 @@ class TLSSettings:
     """Oldest version, a key of VERSIONS; "" with `maximum` for those of the parent."""
     maximum: str = ""
     client_certificates: str = ""
-    """"optional" or "required"; "" if nothing is asked of clients."""
+    """"optional" or "required", or REQUESTED; "" if nothing is asked of clients."""
     client_filter: str = ""
     """Regular expression of which something in the subject of a client certificate must match; "" for any."""
+    own_clients: bool = False
+    """True if what is asked of clients is that of one front end alone."""
+
+    def with_clients(self, validation: ClientValidation | None) -> Self:
+        """Return the settings with what a front end asks of clients; None: nothing but the router does."""
+        return self if validation is None else replace(
+            self, client_certificates="required" if validation.is_required else REQUESTED, client_filter="",
+            own_clients=True)
 
     def __bool__(self) -> bool:
         return self != TLSSettings()

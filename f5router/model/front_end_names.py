@@ -2,7 +2,8 @@
 
 The front end without a name has the names of the module `names`. Those of any other end in its name, behind
 two underscores: no other name of these kinds has two. Pools and monitors, certificate and key files, server
-SSL profiles towards pods, the parents of the Hosts' client SSL profiles and lists of addresses are shared.
+SSL profiles towards pods, lists of addresses and, unless a front end asks clients for certificates by itself,
+the parents of the Hosts' client SSL profiles are shared.
 """
 
 from typing import Protocol

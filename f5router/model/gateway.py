@@ -242,6 +242,15 @@ class GatewayListener:
     """Empty: all that suit the protocol."""
 
 
+class FrontendValidation(NamedTuple):
+    """Validation of client certificates: spec.tls.frontend, default.validation or that of a port."""
+
+    field: str
+    authorities: tuple[ObjectRef, ...] = ()
+    """caCertificateRefs."""
+    mode: str = "AllowValidOnly"
+
+
 class GatewayAddress(NamedTuple):
     """An entry of spec.addresses."""
 
@@ -261,8 +270,15 @@ class Gateway(ObjectWithStatus):
     """Addresses in its status."""
     parameters: bool = False
     """True if it has infrastructure.parametersRef."""
+    default_validation: FrontendValidation | None = None
+    port_validations: tuple[tuple[int, FrontendValidation | None], ...] = ()
+    """Those of spec.tls.frontend.perPort, which go before the default one."""
     unsupported: str = ""
     """Field that changes what is served and has no effect here; "" without one."""
+
+    def validation(self, port: int) -> FrontendValidation | None:
+        """Return how clients of HTTPS listeners of a port are validated; None if they are not."""
+        return dict(self.port_validations).get(port, self.default_validation)
 
 
 @dataclass(frozen=True, slots=True)

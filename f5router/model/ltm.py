@@ -8,7 +8,7 @@ a few small objects and `==` is the diff. The writers of `icontrol/` put them to
 import functools
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import ClassVar, Literal, NamedTuple
+from typing import ClassVar, Literal, NamedTuple, Self
 
 from f5router.model import route_options
 from f5router.model.access_log import RequestLog
@@ -308,7 +308,14 @@ class ClientSSLParent(NamedObject):
     parent: str
     properties: TLSProperties
     extra_dependencies: frozenset[Ref] = field(default=frozenset(), compare=False)
-    """Files of ours that the properties name."""
+    """Files that the properties name."""
+
+    @classmethod
+    def read(cls, path: str, parent: str, properties: TLSProperties) -> Self:
+        """Return a profile of the device."""
+        named = ((CertFile.KIND, properties.ca_file), (CertFile.KIND, properties.advertised_ca),
+                 (CRLFile.KIND, properties.crl_file))
+        return cls(path, parent, properties, frozenset(Ref(kind, file) for kind, file in named if file))
 
     @property
     def dependencies(self) -> tuple[Ref, ...]:

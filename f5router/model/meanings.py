@@ -80,10 +80,12 @@ GATEWAY_MEANINGS: Mapping[str, Meaning] = {
                                 "them is served", _L, _T, "give the listeners ports of their own"),
     "InvalidCertificateRef": Meaning("a listener has no certificate that can be used", _L, _T,
                                      "create or correct the Secret that the message names"),
-    "InvalidCACertificateRef": Meaning("certificates of authorities that verify the pods cannot be used", _L,
-                                       _T, "create or correct the object that the message names"),
-    "NoValidCACertificate": Meaning("there is no certificate of an authority that verifies the pods, so "
-                                    "requests get no pod", _L, _T,
+    "InvalidCACertificateRef": Meaning("certificates of authorities that verify pods or clients cannot be "
+                                       "used", _L, _T, "create or correct the object that the message names"),
+    "InvalidCACertificateKind": Meaning("a Gateway names an object of another kind than ConfigMap for the "
+                                        "authorities that verify clients", _L, _T, "name a ConfigMap"),
+    "NoValidCACertificate": Meaning("there is no certificate of an authority that verifies pods or clients, "
+                                    "so requests get no pod", _L, _T,
                                     "create or correct the object that the message names"),
     "InvalidRouteKinds": Meaning("a listener allows a kind of routes that its protocol, or this router, does "
                                  "not have", _L, _T, "correct allowedRoutes.kinds of the listener"),

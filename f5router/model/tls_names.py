@@ -18,7 +18,7 @@ DEFAULT_PARENT_CLIENTSSL = "openshift_default-parent-client-ssl-profile"
 """Parent of DEFAULT_CLIENTSSL, if it has other properties than the profile above."""
 _USUAL = "intermediate-"
 """Word in the names of parents for virtual servers whose cipher suites no setting decides."""
-HOST_PARENTS = rf"openshift_(?:{_USUAL})?(?:routes|tls1\.[0-3])-parent-client-ssl-profile"
+HOST_PARENTS = rf"openshift_(?:{_USUAL})?(?:routes|tls1\.[0-3])-parent-client-ssl-profile{PATTERN}"
 """Pattern of the names of parents of the client SSL profiles of Hosts."""
 DEFAULT_STEM = "openshift_default"
 """Stem of the files of the default certificate; no Route's stem begins so."""
@@ -86,15 +86,17 @@ def asks_for_name(path: str) -> bool:
     return path.endswith(_BY_NAME)
 
 
-def parent_client_ssl(folder: str, minimum: str = "", *, usual: bool = False) -> str:
+def parent_client_ssl(folder: str, minimum: str = "", *, usual: bool = False, front_end: str = "") -> str:
     """Return the full path of the parent of client SSL profiles of Hosts.
 
     Args:
         minimum: lowest version of TLS that their owners ask for; "" for that of the router.
         usual: True if no setting decides about cipher suites, see VirtualFacts.usual_suites.
+        front_end: name of the front end that asks clients for certificates by itself; "" for all others.
     """
     hosts = f"tls{minimum}" if minimum else "routes"
-    return full_path(folder, f"openshift_{_USUAL if usual else ''}{hosts}-parent-client-ssl-profile")
+    name = f"openshift_{_USUAL if usual else ''}{hosts}-parent-client-ssl-profile"
+    return full_path(folder, named(name, front_end))
 
 
 _PARENT = re.compile(rf"{DEFAULT_PARENT_CLIENTSSL}{PATTERN}|{HOST_PARENTS}")

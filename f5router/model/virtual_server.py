@@ -8,6 +8,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from typing import ClassVar, NamedTuple
 
+from f5router.model.client_tls import ClientValidation
 from f5router.model.cluster import Key
 from f5router.model.front_end_names import named
 from f5router.model.objects import BigIPObject, NamedObject, Ref
@@ -111,6 +112,8 @@ class FrontEnd:
     placement: Placement = UNPLACED
     own_default: bool = False
     """True if a Route of hostnames.ANY brings the certificate for server names that no other one is for."""
+    validation: ClientValidation | None = None
+    """Validation of client certificates, in place of the router's settings."""
     unread: tuple[Key, ...] = ()
     """Owners of certificates whose server names are not known yet; see tls_names.certificate_owner."""
     any_depth: bool = False

@@ -96,6 +96,8 @@ class ServedPorts:
     """Canonical texts; empty if there is no front end that Gateways can have."""
     ports: tuple[tuple[str, int], ...] | None = ()
     """Protocols with the port of each; None for all: the Gateway has front ends of its own."""
+    asks_clients: bool = False
+    """True if the router's settings ask clients for certificates."""
 
     @classmethod
     def of(cls, front_ends: Iterable[FrontEnd]) -> "ServedPorts":
@@ -126,6 +128,8 @@ class GatewaySettings:
     """Addresses of the front ends of the settings, which they may not have."""
     template: FrontEnd = NO_FRONT_END
     """Settings of their front ends; the paths of virtual servers lack the name."""
+    asks_clients: bool = False
+    """As of ServedPorts."""
 
     def has(self, address: str) -> bool:
         """True for an address that the router gives to Gateways. Args: address: any text."""

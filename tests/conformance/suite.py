@@ -39,6 +39,7 @@ TLS_ROUTE = (
     "TLSRouteListenerPassthroughSupportedKinds", "TLSRouteListenerTerminateNotSupported",
     "TLSRouteSimpleSameNamespace",
 )
+CLIENTS = "GatewayFrontendClientCertificateValidation"
 EXTENDED: Mapping[str, Mapping[str, str]] = {"GATEWAY-HTTP": {
     "BackendTLSPolicy": "BackendTLSPolicy",
     "BackendTLSPolicyConflictResolution": "BackendTLSPolicy",
@@ -48,6 +49,10 @@ EXTENDED: Mapping[str, Mapping[str, str]] = {"GATEWAY-HTTP": {
     "GatewayHTTPListenerIsolation": "GatewayHTTPListenerIsolation",
     "GatewayOptionalAddressValue": "GatewayAddressEmpty",
     "GatewayStaticAddresses": "GatewayStaticAddresses",
+    "GatewayFrontendClientCertificateValidation": CLIENTS,
+    "GatewayFrontendClientCertificateValidationInsecureFallback": f"{CLIENTS}InsecureFallback",
+    "GatewayFrontendInvalidDefaultClientCertificateValidation": CLIENTS,
+    "GatewayInvalidFrontendClientCertificateValidation": CLIENTS,
     "HTTPRoute303Redirect": "HTTPRoute303RedirectStatusCode",
     "HTTPRoute307Redirect": "HTTPRoute307RedirectStatusCode",
     "HTTPRoute308Redirect": "HTTPRoute308RedirectStatusCode",

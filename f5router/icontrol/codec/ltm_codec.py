@@ -277,7 +277,7 @@ def decode_tls_properties(obj: JSON) -> TLSProperties:
 def decode_client_ssl(obj: JSON) -> ClientSSL | ClientSSLParent:
     path, parent = path_of(obj), _unset(obj.get("defaultsFrom"))
     if tls_names.is_parent(path):
-        return ClientSSLParent(path, parent, decode_tls_properties(obj))
+        return ClientSSLParent.read(path, parent, decode_tls_properties(obj))
     pair = obj if "cert" in obj else next(iter(obj.get("certKeyChain") or ()), {})
     if str(obj.get("inheritCertkeychain")) == "true":
         pair = {}

@@ -35,6 +35,7 @@ from f5router.model.gateway import (
     BackendRef,
     BackendTLSPolicy,
     Filter,
+    FrontendValidation,
     Gateway,
     GatewayAddress,
     GatewayClass,
@@ -61,8 +62,6 @@ from f5router.model.json_types import JSON
 from f5router.model.label_selector import Requirement
 
 _OTHERS_OF_RULE = ("timeouts", "retry", "sessionPersistence")
-_OTHERS_OF_GATEWAY = ("tls",)
-
 
 def gateway_class(obj: JSON) -> GatewayClass:
     """Decode a GatewayClass. Raises: DecodeError: it has no name."""
@@ -178,7 +177,11 @@ def _held_targets(spec: JSON) -> tuple[PolicyTarget, ...]:
 
 def _gateway_spec(spec: JSON) -> dict[str, Any]:
     infrastructure = object_of(spec, "infrastructure", "spec.infrastructure")
-    unsupported = next((f"spec.{name}" for name in _OTHERS_OF_GATEWAY if spec.get(name)), "")
+    tls = object_of(spec, "tls", "spec.tls")
+    at = "spec.tls.frontend"
+    frontend = object_of(tls, "frontend", at)
+    others = ([f"spec.tls.{name}" for name in sorted(tls) if name != "frontend" and tls[name]]
+              + [f"{at}.{name}" for name in sorted(frontend) if name not in ("default", "perPort")])
     return {
         "class_name": intern(text_of(spec, "gatewayClassName", "spec")),
         "listeners": tuple(_listener(each, at) for at, each in objects_of(spec, "listeners", "spec")),
@@ -186,8 +189,21 @@ def _gateway_spec(spec: JSON) -> dict[str, Any]:
                                           text_of(each, "value", at))
                            for at, each in objects_of(spec, "addresses", "spec")),
         "parameters": bool(infrastructure.get("parametersRef")),
-        "unsupported": unsupported,
+        "default_validation": _validation(frontend, "default", f"{at}.default"),
+        "port_validations": tuple((number_of(each, "port", where), _validation(each, "tls", f"{where}.tls"))
+                                  for where, each in objects_of(frontend, "perPort", at)),
+        "unsupported": next(iter(others), ""),
     }
+
+
+def _validation(parent: JSON, name: str, at: str) -> FrontendValidation | None:
+    tls = object_of(parent, name, at)
+    if not tls.get("validation"):
+        return None
+    at = f"{at}.validation"
+    validation = object_of(tls, "validation", at)
+    return FrontendValidation(at, tuple(ref_of(each, where, "") for where, each in objects_of(
+        validation, "caCertificateRefs", at)), text_of(validation, "mode", at) or "AllowValidOnly")
 
 
 def _listener(listener: JSON, at: str) -> GatewayListener:

@@ -15,7 +15,7 @@ from f5router.model.json_types import JSON
 MOST = {"parentRefs": 32, "hostnames": 16, "rules": 16, "matches": 64, "filters": 16, "backendRefs": 16,
         "listeners": 64, "addresses": 16, "certificateRefs": 64, "kinds": 8, "headers": 16,
         "queryParams": 16, "set": 16, "add": 16, "remove": 16, "from": 16, "to": 16,
-        "targetRefs": 16, "caCertificateRefs": 8}
+        "targetRefs": 16, "caCertificateRefs": 8, "perPort": 64}
 """Entries of a list, by its name."""
 MOST_OPTIONS, MOST_LABELS, MOST_REQUIREMENTS = 16, 1000, 100
 """Keys of tls.options; labels of a namespace, and requirements of a selector, which have no bound of their

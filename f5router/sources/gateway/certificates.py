@@ -43,11 +43,12 @@ def _distance(names: Iterable[str], host: str) -> int:
     return min((int(name != host) for name in names if host and client_tls.matches(name, host)), default=2)
 
 
-class CertificateNames:
-    """Names of the certificates in Secrets, which are read once. Not thread-safe."""
+class ReadCertificates:
+    """Certificates in Secrets and ConfigMaps, each of which is read once. Not thread-safe."""
 
     def __init__(self) -> None:
         self._known: dict[Key, tuple[Secret, tuple[str, ...], str]] = {}
+        self._authorities: dict[Key, tuple[Secret, str, str]] = {}
 
     def of(self, secret: Secret) -> tuple[tuple[str, ...], str]:
         """Return the server names of a Secret's certificate, and why it cannot be shown by any; "" if it can.
@@ -57,10 +58,28 @@ class CertificateNames:
             self._known[secret.key] = known = (secret, *_names(secret.certificate))
         return known[1:]
 
+    def authorities(self, secret: Secret) -> tuple[str, str]:
+        """Return the authorities in a ConfigMap in PEM, re-encoded, and why there are none; "" if there are.
+        """
+        known = self._authorities.get(secret.key)
+        if known is None or known[0] != secret:
+            self._authorities[secret.key] = known = (secret, *_authorities(secret))
+        return known[1:]
+
     def forget(self, secrets: Mapping[Key, Secret | None]) -> None:
         """Drop what was read of Secrets that have changed."""
         for key in secrets:
             self._known.pop(key, None)
+            self._authorities.pop(key, None)
+
+
+def _authorities(secret: Secret) -> tuple[str, str]:
+    if secret.problem or not secret.authorities.strip():
+        return "", secret.problem or "it has no ca.crt"
+    try:
+        return finish(pem.encode(finish(pem.certificates(secret.authorities, "ca.crt")))), ""
+    except pem.PEMError as exc:
+        return "", str(exc)
 
 
 def _names(text: str) -> tuple[tuple[str, ...], str]:

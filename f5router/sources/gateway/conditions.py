@@ -26,6 +26,8 @@ ADDRESS_NOT_ASSIGNED, ADDRESS_NOT_USABLE = "AddressNotAssigned", "AddressNotUsab
 PORT_UNAVAILABLE, HOSTNAME_CONFLICT, PROTOCOL_CONFLICT = (
     "PortUnavailable", "HostnameConflict", "ProtocolConflict")
 NO_CONFLICTS = "NoConflicts"
+INVALID_CA_KIND = "InvalidCACertificateKind"
+INSECURE_VALIDATION, CONFIGURATION_CHANGED = "InsecureFrontendValidationMode", "ConfigurationChanged"
 OVERLAPPING, OVERLAPPING_HOSTNAMES = "OverlappingTLSConfig", "OverlappingHostnames"
 NO_CA, INVALID_CA, CONFLICTED_POLICY = "NoValidCACertificate", "InvalidCACertificateRef", "Conflicted"
 INVALID_CERTIFICATE, INVALID_KINDS = "InvalidCertificateRef", "InvalidRouteKinds"

@@ -16,6 +16,9 @@ _ALWAYS = (
 )
 _WITH_ADDRESSES = ("GatewayAddressEmpty", "GatewayPort8080", "GatewayStaticAddresses")
 """Where Gateways have addresses of their own, with any port."""
+_CLIENTS = "GatewayFrontendClientCertificateValidation"
+_OF_CLIENTS = (_CLIENTS, f"{_CLIENTS}InsecureFallback")
+"""Where, moreover, the router's settings do not ask clients for certificates."""
 
 
 def served(settings: GatewaySettings) -> tuple[str, ...]:
@@ -24,4 +27,5 @@ def served(settings: GatewaySettings) -> tuple[str, ...]:
     BackendTLSPolicy is not among them: requests whose pod is not verified get 5xx only where health checks
     find such pods.
     """
-    return tuple(sorted((*_ALWAYS, *(_WITH_ADDRESSES if settings.ranges else ()))))
+    own = (*_WITH_ADDRESSES, *(() if settings.asks_clients else _OF_CLIENTS)) if settings.ranges else ()
+    return tuple(sorted((*_ALWAYS, *own)))

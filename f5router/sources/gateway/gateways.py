@@ -8,7 +8,7 @@ gatewayclass_types.go, GatewayClassSpec.ControllerName.
 """
 
 from collections import defaultdict
-from collections.abc import Collection, Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import replace
 from itertools import chain
 
@@ -28,10 +28,10 @@ from f5router.model.gateway import (
 from f5router.model.limits import Steps, finish
 from f5router.model.texts import Problem
 from f5router.model.virtual_server import FrontEnd, FrontEndSet
-from f5router.sources.gateway import conditions, evaluation, indexes, listeners, places, references
+from f5router.sources.gateway import conditions, evaluation, indexes, places, references
 from f5router.sources.gateway.attachment import RouteAttachment
 from f5router.sources.gateway.backend_tls import BackendPolicies, services_of
-from f5router.sources.gateway.certificates import CertificateNames
+from f5router.sources.gateway.certificates import ReadCertificates
 from f5router.sources.gateway.conditions import StatusCondition, false
 from f5router.sources.gateway.evaluation import EvaluatedGateway
 from f5router.sources.gateway.followed_secrets import FollowedSecrets
@@ -60,7 +60,7 @@ class Gateways:
         self._grants: dict[str, dict[Key, ReferenceGrant]] = defaultdict(dict)
         self._labels: dict[str, Mapping[str, str]] = {}
         self._secrets: dict[Key, Secret] = {}
-        self.policies, self.certificates = BackendPolicies(self._secrets), CertificateNames()
+        self.policies, self.certificates = BackendPolicies(self._secrets), ReadCertificates()
         self.evaluated: dict[Key, EvaluatedGateway] = {}
         """The Gateways of this router's classes."""
         self._named_by: dict[Key, set[Subject]] = defaultdict(set)
@@ -233,12 +233,10 @@ class Gateways:
     def _put_gateways(self, delta: Delta) -> set[Key]:
         for key, value in delta.gateways.items():
             for gateway, is_new in ((self._gateways.pop(key, None), False), (value, True)):
-                for listener in gateway.listeners if gateway else ():
-                    for ref in listener.certificates:
-                        secret = ref.key(key.namespace)
-                        indexes.put(self._secret_users, secret, key, is_new=is_new)
-                        if secret.namespace != key.namespace:
-                            indexes.put(self._granted_gateways, secret.namespace, key, is_new=is_new)
+                for _, secret in references.secrets(gateway) if gateway else ():
+                    indexes.put(self._secret_users, secret, key, is_new=is_new)
+                    if secret.namespace != key.namespace:
+                        indexes.put(self._granted_gateways, secret.namespace, key, is_new=is_new)
             self._places.put(key, value.held if value else ())
             if value is not None:
                 self._gateways[key] = replace(value, held=())  # a status of ours changes nothing else
@@ -343,7 +341,9 @@ class Gateways:
         verdict = None
         if gateway is not None and self.is_own(gateway):
             verdict = evaluation.judge(gateway, *self._place(gateway), self)
-            self._followed.put(key, self._secrets_of(gateway))
+            self._followed.put(key, [
+                secret for ref, secret in references.secrets(gateway)
+                if references.permits(self, key, GATEWAY, ref)])
             if before is not None and before.verdict == verdict:
                 before.verdict = verdict  # the same but for its version
                 return
@@ -381,10 +381,3 @@ class Gateways:
             if (route := self.routes.get(subject)) is not None:
                 self._changed |= self.policies.on(
                     each.ref.key(subject.key.namespace) for each in route.backends)
-
-    def _secrets_of(self, gateway: Gateway) -> Iterator[Key]:
-        """Yield the Secrets that the listeners of a Gateway may refer to."""
-        for listener in gateway.listeners:
-            for ref in listener.certificates if listener.protocol == listeners.HTTPS else ():
-                if references.permits(self, gateway.key, GATEWAY, ref):
-                    yield ref.key(gateway.key.namespace)

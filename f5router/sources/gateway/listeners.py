@@ -9,6 +9,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 from f5router.model import hostnames
+from f5router.model.client_tls import ClientValidation
 from f5router.model.cluster import TLS_SECRET, Key
 from f5router.model.gateway import (
     GATEWAY,
@@ -23,7 +24,7 @@ from f5router.model.gateway import (
     ObjectRef,
 )
 from f5router.model.hostnames import quote
-from f5router.sources.gateway import certificates, conditions, hosts
+from f5router.sources.gateway import certificates, client_validation, conditions, hosts
 from f5router.sources.gateway.certificates import ServerCertificate
 from f5router.sources.gateway.conditions import Conditions, StatusCondition, false, true
 from f5router.sources.gateway.references import GatewayView, permits
@@ -50,12 +51,14 @@ class CheckedListener:
     """Name of the front end whose virtual servers serve it; "" for the router's own."""
     certificates: tuple[ServerCertificate, ...] = ()
     """Those that can be used, or may be once they are read."""
+    validation: ClientValidation | None = None
+    """Validation of client certificates on its port; None without one."""
 
     @property
     def is_valid(self) -> bool:
         """True if nothing keeps it from being served; its Routes wait for a Secret as all others do.
 
-        One certificate of several is enough.
+        One certificate of several is enough, and so is one of several for clients.
         """
         resolved = self.conditions[conditions.RESOLVED]
         return self.conditions[conditions.ACCEPTED].holds and (resolved.status is not False or (
@@ -93,14 +96,32 @@ def check(gateway: Gateway, served: ServedPorts, view: GatewayView) -> tuple[Che
 def _check(gateway: Gateway, number: int, listener: GatewayListener, conflict: StatusCondition | None,
            served: ServedPorts, view: GatewayView) -> CheckedListener:
     kinds, unknown = _kinds(listener)
+    clients = client_validation.check(gateway, listener.port, view)
     accepted = _accepted(listener, conflict, served)
     usable, problem = _certificates(gateway, listener, view)
+    if clients is not None and listener.protocol == HTTPS:
+        if accepted.holds:
+            accepted = _clients_fault(served) or clients.accepted or accepted
+        problem = problem or clients.resolved
     resolved = unknown or problem or _unread(listener, view) or true(conditions.RESOLVED)
     conflicted = conflict or StatusCondition(conditions.CONFLICTED, False, conditions.NO_CONFLICTS)
     front_end = "" if served.ports is not None else front_end_name(gateway.key, listener.port)
     overlap = _overlap(number, gateway.listeners)
     of = Conditions.of(accepted, conflicted, resolved, *([overlap] if overlap else ()))
-    return CheckedListener(number, listener, kinds, of, front_end, usable)
+    return CheckedListener(number, listener, kinds, of, front_end, usable,
+                           clients.validation if clients and not _clients_fault(served) else None)
+
+
+def _clients_fault(served: ServedPorts) -> StatusCondition | None:
+    """Return why clients cannot be asked for certificates by a Gateway; None if they can."""
+    if served.ports is not None:
+        return false(conditions.ACCEPTED, conditions.UNSUPPORTED_VALUE,
+                     "spec.tls.frontend: only a Gateway with addresses of its own can have it, by "
+                     "--gateway-addresses: others share this front end")
+    if served.asks_clients:
+        return false(conditions.ACCEPTED, conditions.UNSUPPORTED_VALUE,
+                     "spec.tls.frontend: the router's settings ask clients for certificates already")
+    return None
 
 
 LONGEST_NAME = 100
@@ -165,8 +186,9 @@ def _unsupported(listener: GatewayListener) -> str:
     return ""
 
 
-_OF_CERTIFICATES = (conditions.INVALID_CERTIFICATE, conditions.NOT_PERMITTED)
-"""Reasons of ResolvedRefs about entries of certificateRefs."""
+_OF_CERTIFICATES = (conditions.INVALID_CERTIFICATE, conditions.NOT_PERMITTED, conditions.INVALID_CA,
+                    conditions.INVALID_CA_KIND)
+"""Reasons of ResolvedRefs about entries of certificateRefs and caCertificateRefs."""
 
 
 def _certificates(gateway: Gateway, listener: GatewayListener,

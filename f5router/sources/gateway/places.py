@@ -238,7 +238,8 @@ class GatewayPlaces:
     def served(self, key: Key) -> tuple[ServedPorts, StatusCondition | None]:
         """Return where a Gateway is served with front ends of its own, and why it is not."""
         place = self._places.get(key)
-        return ServedPorts(_addresses(place), None), place if isinstance(place, StatusCondition) else None
+        served = ServedPorts(_addresses(place), None, self.settings.asks_clients)
+        return served, place if isinstance(place, StatusCondition) else None
 
 
 def _addresses(place: tuple[str, ...] | StatusCondition | None) -> tuple[str, ...]:
@@ -267,6 +268,7 @@ def front_ends(gateway: Key, listeners: Iterable[CheckedListener], served: Serve
                       tcp=tcp if plain else None, http_port=port, https_port=port,
                       own_default=any(each.listener.protocol == HTTPS and each.listener.hostname == hosts.ALL
                                       for each in of_port),
+                      validation=of_port[0].validation if secure else None,
                       unread=tuple(sorted({
                           tls_names.certificate_owner(GATEWAY, gateway.namespace, secret)
                           for each in of_port for secret in each.unread_secrets})),

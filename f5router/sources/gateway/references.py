@@ -4,13 +4,21 @@ Source: kubernetes-sigs/gateway-api v1.4.1, apis/v1beta1/referencegrant_types.go
 of the target, and add up); apis/v1/gateway_types.go, AllowedRoutes; k8s.io/apimachinery, pkg/labels.
 """
 
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from typing import Protocol
 
 from f5router.model.cluster import Key, Secret, Service
-from f5router.model.gateway import GROUP, GatewayListener, ObjectRef, ReferenceGrant
+from f5router.model.gateway import (
+    CONFIG_MAP,
+    GROUP,
+    Gateway,
+    GatewayListener,
+    ObjectRef,
+    ReferenceGrant,
+)
+from f5router.model.secret_keys import config_map_key
 from f5router.sources.gateway.backend_tls import BackendPolicies
-from f5router.sources.gateway.certificates import CertificateNames
+from f5router.sources.gateway.certificates import ReadCertificates
 
 
 class GatewayView(Protocol):
@@ -31,7 +39,7 @@ class GatewayView(Protocol):
     def policies(self) -> BackendPolicies: ...
 
     @property
-    def certificates(self) -> CertificateNames: ...
+    def certificates(self) -> ReadCertificates: ...
 
     @property
     def unread(self) -> Collection[str]:
@@ -64,3 +72,14 @@ def allows_namespace(view: GatewayView, listener: GatewayListener, gateway: Key,
         return False
     labels = view.labels(namespace)
     return all(each.takes(labels) for each in listener.selector)
+
+
+def secrets(gateway: Gateway) -> Iterator[tuple[ObjectRef, Key]]:
+    """Yield what a Gateway refers to: Secrets and ConfigMaps, each with the key under which it is read."""
+    for listener in gateway.listeners:
+        for ref in listener.certificates if listener.tls_mode == "Terminate" else ():
+            yield ref, ref.key(gateway.key.namespace)
+    for validation in (gateway.default_validation, *(each for _, each in gateway.port_validations)):
+        for ref in validation.authorities if validation else ():
+            if ref[:2] == ("", CONFIG_MAP):
+                yield ref, config_map_key(ref.key(gateway.key.namespace))

@@ -12,7 +12,7 @@ from f5router.model.findings import EXTERNAL
 from f5router.model.findings import INVALID as REFUSED
 from f5router.model.gateway import GatewayClass, GatewayRoute
 from f5router.model.texts import Problem
-from f5router.sources.gateway import conditions
+from f5router.sources.gateway import client_validation, conditions
 from f5router.sources.gateway.attachment import RouteAttachment
 from f5router.sources.gateway.conditions import Conditions, StatusCondition, false, true
 from f5router.sources.gateway.evaluation import EvaluatedGateway
@@ -79,8 +79,10 @@ def gateway_status(evaluated: EvaluatedGateway, device: Programming) -> GatewayS
     programmed = verdict.unprogrammed or (false(
         conditions.PROGRAMMED, conditions.ADDRESS_NOT_USABLE, refused) if refused else
         _all_programmed(listeners))
+    insecure = client_validation.insecure(verdict.gateway)
     return GatewayStatus(
-        verdict.gateway.generation, Conditions.of(verdict.accepted, programmed), listeners,
+        verdict.gateway.generation,
+        Conditions.of(verdict.accepted, programmed, *([insecure] if insecure else ())), listeners,
         *((device.addresses(evaluated), verdict.served.addresses) if verdict.unprogrammed is None else ()))
 
 

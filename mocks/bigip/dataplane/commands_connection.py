@@ -253,10 +253,17 @@ def ssl_cert(rules: Script, args: list[bytes]) -> Result:
 
 
 def ssl_verify_result(rules: Script, args: list[bytes]) -> Result:
-    """0, X509_V_OK: OpenSSL ends handshakes with certificates that are not valid, also for `request`."""
+    """0, X509_V_OK, or 20, X509_V_ERR_UNABLE_TO_GET_ISSUER_CERT_LOCALLY, with `request`.
+
+    OpenSSL ends handshakes with certificates that are not valid otherwise.
+    """
     if rules.flow.tls is None or args:
         raise TclError(CONTEXT)
-    return 0
+    certificate, profile = rules.flow.tls.object.getpeercert(binary_form=True), rules.flow.client_ssl
+    if certificate is None or profile is None:
+        return 0
+    with rules.flow.shared.store.lock:
+        return 0 if rules.flow.shared.contexts.is_trusted(profile, certificate) else 20
 
 
 # -- the end ---------------------------------------------------------------------------------------

@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from cryptography import x509
+from cryptography.exceptions import InvalidSignature
 from cryptography.x509.oid import NameOID
 
 from mocks.bigip import cipher_names, files, selection
@@ -47,7 +48,25 @@ class Contexts:
         if mode is None:
             raise Unsupported(f"peerCertMode of {profile}: {fields['peerCertMode']}")
         revoked = self._file(fields, "crlFile", files.CRL)
-        return self._context(True, pair, self._file(fields, "caFile"), mode, self._options(fields), revoked)
+        known = self._authorities() if mode == ssl.CERT_OPTIONAL else [self._file(fields, "caFile")]
+        return self._context(True, pair, b"\n".join(known), mode, self._options(fields), revoked)
+
+    def _authorities(self) -> list[bytes]:
+        """Return those that any profile has for clients: `request` lets a certificate of another one pass.
+
+        Python's ssl ends the handshake with a certificate of an authority that it does not know.
+        """
+        profiles = self._store.all("ltm/profile/client-ssl")
+        every = (self._file(selection.profile_fields(self._store, each.path), "caFile") for each in profiles)
+        return sorted({each for each in every if each})
+
+    def is_trusted(self, profile: str, certificate: bytes) -> bool:
+        """True if an authority for clients of a client-ssl profile has issued a certificate, in DER."""
+        bundle = self._file(selection.profile_fields(self._store, profile), "caFile")
+        if not bundle:
+            return False
+        client = x509.load_der_x509_certificate(certificate)
+        return any(_has_issued(each, client) for each in x509.load_pem_x509_certificates(bundle))
 
     def server_side(self, profile: str) -> ssl.SSLContext:
         """Make the context of a server-ssl profile: what it trusts, and its own certificate if it has one."""
@@ -93,6 +112,14 @@ class Contexts:
                 self._made.clear()
             context = self._made[key] = _make(*key)
         return context
+
+
+def _has_issued(authority: x509.Certificate, certificate: x509.Certificate) -> bool:
+    try:
+        certificate.verify_directly_issued_by(authority)
+    except (ValueError, TypeError, InvalidSignature):
+        return False
+    return True
 
 
 def _make(

@@ -3,7 +3,7 @@
 from f5router.model.cluster import Key, Route, Secret
 from f5router.model.request_match import NO_REQUEST
 from f5router.sources.gateway import certificates
-from f5router.sources.gateway.certificates import CertificateNames, ServerCertificate
+from f5router.sources.gateway.certificates import ReadCertificates, ServerCertificate
 from f5router.sources.settings import ServedPorts
 from tests.builders import identity
 from tests.gateways import gateway, http_route, listener
@@ -32,7 +32,7 @@ def test_the_nearest_name_decides(listed, host, wanted):
 
 def test_names_are_those_that_clients_may_ask_for():
     """They are read again for another content only."""
-    names = CertificateNames()
+    names = ReadCertificates()
     secret = certificate(certificate=identity("*.Example.com").certificate)
     assert names.of(secret) == (("*.example.com",), "")
     for other in (certificate(certificate="C"), certificate(certificate=identity("a_b.*").certificate)):

@@ -12,13 +12,17 @@ UNNAMED = {"BackendTLSPolicy"}
 """Served, but not as its tests want it with every setting."""
 
 
+CLIENTS = ("GatewayFrontendClientCertificateValidation",
+           "GatewayFrontendClientCertificateValidationInsecureFallback")
+
+
 def test_features_are_those_that_are_tested():
     named = features.served(GatewaySettings(ranges=address_range.parse("10.0.0.0/24")))
     tested = {name for tests in suite.EXTENDED.values() for names in tests.values() for name in names.split()}
     assert set(named) == tested - UNNAMED | KINDS
     assert list(named) == sorted(named)
     assert set(named) - set(features.served(GatewaySettings())) == {
-        "GatewayAddressEmpty", "GatewayPort8080", "GatewayStaticAddresses"}
+        "GatewayAddressEmpty", "GatewayPort8080", "GatewayStaticAddresses", *CLIENTS}
 
 
 def test_the_status_of_a_class():
@@ -27,3 +31,10 @@ def test_the_status_of_a_class():
     assert "supportedFeatures" not in reports.class_status(own).merged({}, "now")
     assert reports.class_status(own, ("A", "B")).merged({}, "now")["supportedFeatures"] == [
         {"name": "A"}, {"name": "B"}]
+
+
+def test_a_router_that_asks_clients_itself_leaves_it_to_no_gateway():
+    ranges = address_range.parse("10.0.0.0/24")
+    asking, usual = (set(features.served(GatewaySettings(ranges=ranges, asks_clients=asks)))
+                     for asks in (True, False))
+    assert usual - asking == {*CLIENTS}

@@ -50,7 +50,8 @@ def test_a_gateway_is_programmed_with_the_address_of_the_front_end():
      ("False", "UnsupportedAddress"), ("False", "Invalid")),
     ({"infrastructure": {"parametersRef": {"group": "a.b", "kind": "C", "name": "d"}}}, None,
      ("False", "InvalidParameters"), ("False", "Invalid")),
-    ({"tls": {"frontend": {"default": {}}}}, None, ("False", "Invalid"), ("False", "Invalid")),
+    ({"tls": {"backend": {"clientCertificateRef": {"name": "c"}}}}, None, ("False", "Invalid"),
+     ("False", "Invalid")),
     ({"addresses": "no list"}, None, ("False", "Invalid"), ("False", "Invalid")),
     ({}, ServedPorts(), (OK, "Accepted"), ("False", "AddressNotAssigned")),
 ])
