@@ -164,8 +164,7 @@ class Table(RowIndexes):
     def let_go(self, refs: Iterable[Ref]) -> None:
         """Make objects due that are held."""
         for ref in sorted(refs):
-            row = self.rows[ref]
-            self._end_hold(ref, row)
+            self._end_hold(ref, row := self.rows[ref])
             if row.state not in (RowState.REFUSED, RowState.BLOCKED):
                 self.queue_up([ref])
 
@@ -205,12 +204,13 @@ class Table(RowIndexes):
             self.wake(on)
 
     def wait_for(self, ref: Ref, on: Ref) -> None:
-        """Let an object wait for another one that is to be written: nothing of it was refused."""
+        """Let an object wait for another one that is to be written: what waits for it goes first, then."""
         row = self.rows.setdefault(ref, ObjectRow())
         self._leave(ref, row)
         self._recover(ref, row)
         self.first.pop(ref, None)
         row.state, row.on = RowState.BLOCKED, on
+        self.wake(ref)
         self.waiting.setdefault(on, set()).add(ref)
         if on not in self.rows:
             self.touch([on])

@@ -305,6 +305,21 @@ def test_what_replaces_another_makers_waits_for_what_it_needs(change, other, wai
         assert bool(bench.all()) is goes
 
 
+@pytest.mark.parametrize("error", [UNDER_WAY, UNCONFIRMED])
+def test_a_strategy_and_a_rule_do_not_wait_for_each_other(error):
+    """The Rule has waited since the strategy's write hung, or got no reply; it goes first."""
+    other = rule("a", A, SECURE)
+    bench = Bench(STRATEGY, there=[A])
+    bench.desired[other.ref] = other
+    bench.table.block(other.ref, error, STRATEGY.ref)
+    assert bench.all() == []
+    assert bench.table.rows[STRATEGY.ref].on == other.ref
+    assert bench.table.rows[other.ref].state is RowState.DUE
+    bench.observed[other.ref] = other
+    bench.table.confirm(other.ref)
+    assert bench.table.rows[STRATEGY.ref].state is RowState.DUE
+
+
 def test_a_pool_is_created_without_a_monitor_that_is_not_there():
     bench = Bench(create(replace(A, monitor=CHECK.path)), update(replace(B, monitor=CHECK.path), B))
     assert bench.all() == [["+a"], ["=b"]]
