@@ -30,7 +30,7 @@ class Sender:
         self.writers: MutableMapping[str, Writer[Any]] = {}
         """Writer of each kind."""
         self.uncertain = UncertainWrites()
-        """Rules and records of the Plan under way that others must not overtake."""
+        """Rules and records that others must not overtake in the Plan under way."""
 
     def register(self, *writers: Writer[Any]) -> None:
         """Add writers, each for its kinds."""

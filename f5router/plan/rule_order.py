@@ -79,8 +79,8 @@ def covered(rule: Rule) -> Iterator[Place]:
 class UncertainWrites:
     """New Rules and records with a failed write, own or of a dependency, that may have been applied.
 
-    The device may accept them at the next attempt. Until then a less specific one that is new as well would
-    get their requests, and another pod would answer them.
+    The device may accept them at the next attempt, in this Plan or in a later one. Until then a less specific
+    one that is new as well would get their requests, and another pod would answer them.
     """
 
     def __init__(self, soon: Callable[[Ref], bool] = lambda ref: True):

@@ -23,7 +23,7 @@ from f5router.model.ltm_nodes import Incomplete, is_usable
 from f5router.model.objects import Ref
 from f5router.model.route_options import MONITOR_TYPES
 from f5router.plan import diff, waits
-from f5router.plan.change import DELETE, AnyChange, Plan, Stage, concerns
+from f5router.plan.change import CREATE, DELETE, AnyChange, Change, Plan, Stage, concerns
 from f5router.plan.rule_order import UncertainWrites
 from f5router.reconcile.inbox import Inbox
 from f5router.reconcile.row import HoldReason, errors
@@ -125,6 +125,10 @@ class Rollout:
         self._drain = Drain()
         self.is_dropped = False
         device.unit.sender.uncertain = self._uncertain = UncertainWrites(table.is_recent)
+        desired = device.desired()
+        for ref, row in table.failures.items():  # others may not overtake them in their back-offs, either
+            if ref not in self._refs and ref not in device.observed and (new := desired.get(ref)):
+                self._uncertain.note(Change(CREATE, None, new), row.error)
 
     @property
     def is_over(self) -> bool:

@@ -368,8 +368,8 @@ def test_what_was_refused_is_tried_again_when_its_back_off_ends(serve):
 
 @pytest.mark.parametrize(("fate", "is_read"), [("refused", False), ("gone", True)])
 def test_the_end_of_a_back_off_costs_one_write_of_each(serve, fate, is_read):
-    """The device is read before only where that can help."""
-    names, begun, tried = [f"r{number}" for number in range(20)], [], []
+    """The device is read before only where that can help. No Rule is more specific than another one."""
+    names, begun, tried = [f"r{number:02}" for number in range(20)], [], []
     served = serve(service("web"), endpoints("10.1.1.1"))
     served.fail(rule=fate)
     served.apply(*(route(name, path=f"/{name}") for name in names))

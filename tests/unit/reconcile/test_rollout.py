@@ -75,8 +75,12 @@ class Bench:
     """A Rollout; the test carries out what it sends."""
 
     def __init__(self, *plan: AnyChange, there: Iterable = (), errors: Mapping = MappingProxyType({}),
-                 held: Iterable[Ref] = (), sent: Iterable[Ref] = (), **obstacles):
-        """Args: errors: of objects that were refused before; held, sent: objects with such rows."""
+                 attempts: int = 1, held: Iterable[Ref] = (), sent: Iterable[Ref] = (),
+                 wanted: Iterable = (), **obstacles):
+        """Args:
+        errors: of objects that were refused before, in so many attempts; held, sent: objects with such rows.
+        wanted: objects that no Change of the Plan writes.
+        """
         self.now, self.sent = NOW, []
         self.observed = {obj.ref: obj for obj in (*POLICIES, *there,
                                                   *(change.old for change in plan if change.old))}
@@ -85,13 +89,15 @@ class Bench:
             return getattr(change.obj, "policy", "") or getattr(change.obj, "group", "")
 
         unit = SimpleNamespace(sender=SimpleNamespace(group=group, uncertain=None))
-        self.desired = dict.fromkeys(errors) | {change.ref: change.new for change in plan if change.new}
+        self.desired = dict.fromkeys(errors) | {obj.ref: obj for obj in wanted} | {
+            change.ref: change.new for change in plan if change.new}
         device = SimpleNamespace(unit=unit, observed=self.observed, drain_s=DRAIN_S,
                                  desired=lambda: self.desired)
         self.table = table = Table(lambda: (self.desired, self.observed), Timers(), lambda: self.now)
         table.touch(change.ref for change in plan)
         for ref, error in errors.items():
-            table.refuse(ref, error)
+            for _ in range(attempts):
+                table.refuse(ref, error)
         for ref in held:
             table.hold(ref, HoldReason.SUCCESSOR)
         for ref in sent:
@@ -341,6 +347,16 @@ def test_a_less_specific_rule_waits_for_one_in_doubt():
         assert sent == ([["+x"]] if recent else [["+x", "+y"]])
         assert ("y" in unsent(bench)) == recent
         assert unsent(bench).get("y", (UNCONFIRMED, None)) == (UNCONFIRMED, None)
+
+
+@pytest.mark.parametrize(("error", "attempts", "waits"), [
+    (UNCONFIRMED, 1, True), (UNCONFIRMED, OVERTAKEN_AFTER, False), (REFUSED, 1, False)])
+def test_a_less_specific_rule_waits_for_one_that_is_in_no_plan(error, attempts, waits):
+    """It backs off, as its write got no reply, or that of something which it needs."""
+    specific, general = rule("x", A, host="a.com"), replace(rule("y", A, host="a.com"), priority_band=2)
+    bench = Bench(create(general), there=[A], wanted=[specific], errors={specific.ref: error},
+                  attempts=attempts)
+    assert bench.all() == ([] if waits else [["+y"]])
 
 
 def test_pools_are_sent_as_they_are_by_now():
