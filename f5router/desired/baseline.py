@@ -170,6 +170,8 @@ def build(config: BaselineSettings, facts: DeviceFacts, networks: vxlan.Networks
     objects += edge.compression_profiles(config, config.edge.compressed_types, facts)
     objects += vxlan.base(config, facts, networks)
     objects += _on_further_addresses(config, facts)
+    if files.awaits_client_ca or files.awaits_default:
+        objects = client_tls.beside_profile(config, objects)
     return front_ends.complete({obj.ref: obj for obj in objects}, config, facts)
 
 

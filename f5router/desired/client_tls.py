@@ -1,5 +1,6 @@
 """BIG-IP objects for TLS towards clients that all Routes share."""
 
+from collections.abc import Iterable
 from dataclasses import replace
 from typing import Protocol
 
@@ -196,6 +197,18 @@ def _default(config: ClientTLSSettings, files: TLSFiles, virtual: str, former: s
         *([CertFile(chain, pair.chain)] if pair.chain else []),
         replace(profile, cert=cert, key=key, chain=chain if pair.chain else ""), attachment,
     ]
+
+
+def beside_profile(config: ClientTLSSettings, objects: Iterable[Object]) -> list[Object]:
+    """Return objects in which the iRules of the HTTPS virtual server wait for its default profile.
+
+    A BIG-IP refuses iRules with commands and events of TLS without such a profile, which may not be known yet.
+    """
+    path = own_path(config, tls_names.DEFAULT_CLIENTSSL)
+    return [
+        replace(obj, extra_dependencies=obj.extra_dependencies | {attachment_ref(obj.virtual, "profiles", path)})
+        if isinstance(obj, Attachment) and (obj.kind, obj.virtual) == ("rules", config.https_virtual) else obj
+        for obj in objects]
 
 
 def _properties(inherited: TLSProperties, settings: TLSSettings,

@@ -156,6 +156,24 @@ def test_tls_that_is_passed_through_beside_it(site_of, client):
         assert site.converge(**FLAGS) == []
         assert [status(site, each) != IN for each in (good, None)] == [True, True]
         assert status(site, None, host=host) == IN
+    site.apply(authority(CA))
+    for _ in site.each_end(2, **FLAGS):
+        assert (status(site, None) == IN, status(site, None, host=host)) == (False, IN)
+        assert site.converge(**FLAGS) == []
+        assert [status(site, each) for each in (good, None)] == [IN, OUT]
+
+
+@rows("others", [(), (LISTENER,)])
+def test_tls_that_is_passed_through_without_any_authorities(site_of, others):
+    """A listener of protocol TLS waits for none, also beside one that is refused without them."""
+    host = "db.example.com"
+    site = site_with(site_of, gateways.gateway_class(), secret("one", ONE), asking("missing", listeners=(
+        listener("tls", **gateways.PASSTHROUGH, hostname=host), *others)), gateways.tls_route(
+        "r", gateways.backend("tls", 8443), hostnames=(host,)))
+    site.serve("tls", "10.1.2.1", namespace="infra", port=8443, tls=PODS)
+    assert site.converge(**FLAGS) == []
+    assert of_listener(site)["Programmed"] == ("True", "Programmed")
+    assert status(site, None, host=host) == IN
 
 
 def test_authorities_that_cannot_be_read(site_of, client):
@@ -167,7 +185,7 @@ def test_authorities_that_cannot_be_read(site_of, client):
     late = asking(listeners=(listener("https", 8443, "HTTPS", secret="one"),))
     late["metadata"]["name"] = "late"
     site.apply(late, gateway("free", LISTENER))
-    site.converge(**FLAGS)
+    assert site.converge(**FLAGS) == ["Gateway infra/late on front end infra.late.8443: not yet programmed"]
     assert [status(site, each) for each in (good, stranger, None)] == [IN, OUT, OUT]
     assert [status(site, each, name="late", port=8443) for each in (good, None)] == [OUT, OUT]
     assert not answers_clients(site, "late", 8443)

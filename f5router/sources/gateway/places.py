@@ -268,7 +268,7 @@ def front_ends(gateway: Key, listeners: Iterable[CheckedListener], served: Serve
                       tcp=tcp if plain else None, http_port=port, https_port=port,
                       own_default=any(each.listener.protocol == HTTPS and each.listener.hostname == hosts.ALL
                                       for each in of_port),
-                      validation=of_port[0].validation if secure else None,
+                      validation=next((each.validation for each in of_port if each.listener.protocol == HTTPS), None),
                       unread=tuple(sorted({
                           tls_names.certificate_owner(GATEWAY, gateway.namespace, secret)
                           for each in of_port for secret in each.unread_secrets})),
