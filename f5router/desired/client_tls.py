@@ -202,13 +202,17 @@ def _default(config: ClientTLSSettings, files: TLSFiles, virtual: str, former: s
 def beside_profile(config: ClientTLSSettings, objects: Iterable[Object]) -> list[Object]:
     """Return objects in which the iRules of the HTTPS virtual server wait for its default profile.
 
-    A BIG-IP refuses iRules with commands and events of TLS without such a profile, which may not be known yet.
+    A BIG-IP refuses iRules with events and commands of TLS without a profile, which may not be known yet.
     """
-    path = own_path(config, tls_names.DEFAULT_CLIENTSSL)
-    return [
-        replace(obj, extra_dependencies=obj.extra_dependencies | {attachment_ref(obj.virtual, "profiles", path)})
-        if isinstance(obj, Attachment) and (obj.kind, obj.virtual) == ("rules", config.https_virtual) else obj
-        for obj in objects]
+    profile = own_path(config, tls_names.DEFAULT_CLIENTSSL)
+
+    def waiting(obj: Object) -> Object:
+        if not isinstance(obj, Attachment) or (obj.kind, obj.virtual) != ("rules", config.https_virtual):
+            return obj
+        needs = obj.extra_dependencies | {attachment_ref(obj.virtual, "profiles", profile)}
+        return replace(obj, extra_dependencies=needs)
+
+    return list(map(waiting, objects))
 
 
 def _properties(inherited: TLSProperties, settings: TLSSettings,

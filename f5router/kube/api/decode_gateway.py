@@ -198,7 +198,7 @@ def _gateway_spec(spec: JSON) -> dict[str, Any]:
 
 def _validation(parent: JSON, name: str, at: str) -> FrontendValidation | None:
     tls = object_of(parent, name, at)
-    if not tls.get("validation"):
+    if tls.get("validation") is None:
         return None
     at = f"{at}.validation"
     validation = object_of(tls, "validation", at)

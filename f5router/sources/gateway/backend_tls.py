@@ -11,7 +11,7 @@ from typing import NamedTuple
 
 from f5router.admission import pem
 from f5router.model import hostnames, names
-from f5router.model.cluster import CA_CRT, Key, PodAuthority, Route, Secret
+from f5router.model.cluster import CA_CRT, Key, PodAuthority, Route, Secret, is_object_name
 from f5router.model.delta import Delta
 from f5router.model.gateway import BACKEND_TLS_POLICY, CONFIG_MAP, SECRET, SERVICE, BackendTLSPolicy
 from f5router.model.hostnames import quote
@@ -181,6 +181,8 @@ class BackendPolicies:
                              f"{quote(ref.group)} is not supported, only ConfigMaps and Secrets")
         if (key := secret_of(policy)) is None:
             return true(conditions.RESOLVED)
+        if not is_object_name(policy.authorities[0].name):
+            return false(conditions.RESOLVED, conditions.INVALID_CA, f"{CA_FIELD}: not found")
         secret = self._secrets.get(key)
         if secret is None or (secret.not_loaded and not secret.forbidden):
             return StatusCondition(conditions.RESOLVED, None, conditions.PENDING,

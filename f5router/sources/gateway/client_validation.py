@@ -4,9 +4,12 @@ A port whose authorities cannot be resolved serves no HTTPS; some of several are
 kubernetes-sigs/gateway-api v1.6.1, apis/v1/gateway_types.go: FrontendTLSConfig, FrontendTLSValidation.
 """
 
+from collections.abc import Mapping
 from typing import NamedTuple
 
+from f5router.admission import pem
 from f5router.model.client_tls import ClientValidation
+from f5router.model.cluster import is_object_name
 from f5router.model.gateway import CONFIG_MAP, GATEWAY, FrontendValidation, Gateway, ObjectRef
 from f5router.model.hostnames import quote
 from f5router.model.secret_keys import config_map_key
@@ -25,20 +28,34 @@ class CheckedValidation(NamedTuple):
     resolved: StatusCondition | None = None
 
 
-def check(gateway: Gateway, port: int, view: GatewayView) -> CheckedValidation | None:
-    """Check the validation of a port; None if it has none."""
-    if (wanted := gateway.validation(port)) is None:
-        return None
-    texts: list[str] = []
+def check(gateway: Gateway, view: GatewayView) -> Mapping[int, CheckedValidation]:
+    """Check the validation of each port of a Gateway that has one. Equal authorities are in memory once."""
+    wanted = {port: each for port in {each.port for each in gateway.listeners}
+              if (each := gateway.validation(port)) is not None}
+    texts: dict[str, str] = {}
+    checked = {each: _check(gateway, each, view, texts) for each in dict.fromkeys(wanted.values())}
+    return {port: checked[each] for port, each in wanted.items()}
+
+
+def _check(gateway: Gateway, wanted: FrontendValidation, view: GatewayView,
+           shared: dict[str, str]) -> CheckedValidation:
+    """Check a validation. Args: shared: the authorities that other ones have, and gets those of this one."""
+    texts: dict[str, None] = {}
     problems: list[StatusCondition] = []
     for number, ref in enumerate(wanted.authorities):
-        known = _authorities(gateway, f"{wanted.field}.caCertificateRefs[{number}]", ref, view)
+        field = f"{wanted.field}.caCertificateRefs[{number}]"
+        known = _authorities(gateway, field, ref, view)
         if isinstance(known, StatusCondition):
             problems.append(known)
+        elif known not in texts and sum(map(len, texts)) + len(known) > pem.MAX_TEXT:
+            problems.append(false(
+                conditions.RESOLVED, conditions.INVALID_CA,
+                f"{field}: the authorities of a port have more than {pem.MAX_TEXT} characters together"))
         else:
-            texts.append(known)
-    unread = any(each.status is None for each in problems)
-    validation = ClientValidation(wanted.mode != FALLBACK, None if unread or not texts else "".join(texts))
+            texts[known] = None
+    unread, text = any(each.status is None for each in problems), "".join(texts)
+    validation = ClientValidation(
+        wanted.mode != FALLBACK, None if unread or not texts else shared.setdefault(text, text))
     problem = min(problems, key=lambda each: each.status is None, default=None)
     return CheckedValidation(validation, _refusal(wanted, problem, usable=unread or bool(texts)), problem)
 
@@ -64,6 +81,9 @@ def _authorities(gateway: Gateway, field: str, ref: ObjectRef, view: GatewayView
         return false(conditions.RESOLVED, conditions.NOT_PERMITTED,
                      f"{field}: no ReferenceGrant in namespace {key.namespace} permits Gateways of namespace "
                      f"{gateway.key.namespace} to refer to ConfigMap {quote(key.name)}")
+    if not is_object_name(key.name):
+        return false(conditions.RESOLVED, conditions.INVALID_CA,
+                     f"{field}: ConfigMap {quote(key.name)} not found")
     known = view.secret(config_map_key(key))
     if known is None or known.not_loaded:
         text = (known.problem if known else "") or "it is not read yet"

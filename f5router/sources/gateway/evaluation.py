@@ -161,6 +161,8 @@ def _accepted(gateway: Gateway, checked: Iterable[CheckedListener]) -> StatusCon
         if address.type != "IPAddress":
             return false(conditions.ACCEPTED, conditions.UNSUPPORTED_ADDRESS,
                          f"spec.addresses[{number}].type: {quote(address.type)} is not supported")
+    if not gateway.listeners:
+        return false(conditions.ACCEPTED, conditions.LISTENERS_NOT_VALID, "spec.listeners: it is empty")
     bad = [each for each in checked if not each.conditions[conditions.ACCEPTED].holds]
     if not bad:
         return true(conditions.ACCEPTED)

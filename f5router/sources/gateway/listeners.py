@@ -10,7 +10,7 @@ from dataclasses import dataclass
 
 from f5router.model import hostnames
 from f5router.model.client_tls import ClientValidation
-from f5router.model.cluster import TLS_SECRET, Key
+from f5router.model.cluster import TLS_SECRET, Key, is_object_name
 from f5router.model.gateway import (
     GATEWAY,
     GROUP,
@@ -26,6 +26,7 @@ from f5router.model.gateway import (
 from f5router.model.hostnames import quote
 from f5router.sources.gateway import certificates, client_validation, conditions, hosts
 from f5router.sources.gateway.certificates import ServerCertificate
+from f5router.sources.gateway.client_validation import CheckedValidation
 from f5router.sources.gateway.conditions import Conditions, StatusCondition, false, true
 from f5router.sources.gateway.references import GatewayView, permits
 from f5router.sources.settings import ServedPorts
@@ -88,15 +89,16 @@ class CheckedListener:
 
 def check(gateway: Gateway, served: ServedPorts, view: GatewayView) -> tuple[CheckedListener, ...]:
     """Check the listeners of a Gateway."""
-    conflicts = _conflicts(gateway.listeners)
-    return tuple(_check(gateway, number, listener, conflicts.get(number), served, view)
+    conflicts, clients = _conflicts(gateway.listeners), client_validation.check(gateway, view)
+    return tuple(_check(gateway, number, listener, conflicts.get(number), clients.get(listener.port), served,
+                        view)
                  for number, listener in enumerate(gateway.listeners))
 
 
 def _check(gateway: Gateway, number: int, listener: GatewayListener, conflict: StatusCondition | None,
-           served: ServedPorts, view: GatewayView) -> CheckedListener:
+           clients: CheckedValidation | None, served: ServedPorts, view: GatewayView) -> CheckedListener:
+    """Check a listener. Args: conflict: with another one; clients: validation of its port."""
     kinds, unknown = _kinds(listener)
-    clients = client_validation.check(gateway, listener.port, view)
     accepted = _accepted(listener, conflict, served)
     usable, problem = _certificates(gateway, listener, view)
     if clients is not None and listener.protocol == HTTPS:
@@ -246,6 +248,9 @@ def _certificate(gateway: Gateway, field: str, ref: ObjectRef, view: GatewayView
         return false(conditions.RESOLVED, conditions.NOT_PERMITTED,
                      f"{field}: no ReferenceGrant in namespace {key.namespace} permits Gateways of namespace "
                      f"{gateway.key.namespace} to refer to Secret {quote(key.name)}")
+    if not is_object_name(key.name):
+        return false(conditions.RESOLVED, conditions.INVALID_CERTIFICATE,
+                     f"{field}: Secret {quote(key.name)} not found")
     secret = view.secret(key)
     if secret is None or secret.not_loaded:  # it may be forbidden, which says nothing of it
         text = (secret.problem if secret else "") or "the Secret is not read yet"

@@ -9,7 +9,7 @@ AddressNotAssigned and AddressNotUsable of GatewayConditionProgrammed.
 """
 
 from collections import ChainMap, defaultdict
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator
 from dataclasses import dataclass, replace
 
 from f5router.model import tls_names
@@ -75,10 +75,23 @@ class _Shares:
         """Return why a Gateway may not have further addresses; None if it may."""
         had = self._had[wish.gateway.key.namespace, wish.ranges]
         most = self._most or max(FEW, sum(each.size for each in wish.ranges) // 2)
-        return None if len(had.union(more)) <= most else false(
+        return None if len(had) + len({*more} - had) <= most else false(
             conditions.PROGRAMMED, conditions.ADDRESS_NOT_ASSIGNED,
             f"namespace {wish.gateway.key.namespace} has {len(had)} addresses of --gateway-addresses, and "
             f"--gateway-addresses-per-namespace permits {most}")
+
+
+@dataclass(frozen=True, slots=True)
+class _Owner:
+    """The namespace that has an address."""
+
+    namespace: str
+    ports: dict[int, Key]
+    """Ports with the Gateway of each."""
+
+
+_Owners = dict[str, _Owner | None]
+"""By address: who has it; None for a front end of the settings."""
 
 
 def assign(wishes: Iterable[AddressWish], reserved: frozenset[str], released: Collection[str] = (), *,
@@ -94,7 +107,7 @@ def assign(wishes: Iterable[AddressWish], reserved: frozenset[str], released: Co
             half of the addresses of their GatewayClass, and at least FEW.
     """
     assigned: dict[Key, tuple[str, ...] | StatusCondition] = {}
-    owners: dict[str, list[AddressWish]] = {address: [] for address in reserved}
+    owners: _Owners = dict.fromkeys(reserved)
     shares = _Shares(most)
     ordered = sorted(wishes, key=lambda each: (
         not _holds(each, each.kept), not _holds(each, each.reported), each.gateway.age))
@@ -112,11 +125,11 @@ def assign(wishes: Iterable[AddressWish], reserved: frozenset[str], released: Co
             if not address:
                 chosen[number] = next((each for each in held if each not in owners), "")
             if chosen[number]:
-                owners.setdefault(chosen[number], []).append(wish)
+                _put(owners, chosen[number], wish)
                 shares.put(wish, chosen[number])
         open_.append((wish, chosen))
     free, fresh = FreeAddresses(owners), FreeAddresses(
-        ChainMap(owners, {each: list[AddressWish]() for each in released}))
+        ChainMap(owners, dict.fromkeys(released)))
     for wish, chosen in open_:
         refused = None
         for number, address in enumerate(chosen):
@@ -124,7 +137,7 @@ def assign(wishes: Iterable[AddressWish], reserved: frozenset[str], released: Co
             if not address and not refused and (
                     address := fresh.first(wish.ranges) or free.first(wish.ranges)):
                 chosen[number] = address
-                owners[address] = [wish]
+                _put(owners, address, wish)
                 shares.put(wish, address)
         assigned[wish.gateway.key] = tuple(chosen) if all(chosen) else refused or false(
             conditions.PROGRAMMED, conditions.ADDRESS_NOT_ASSIGNED,
@@ -146,27 +159,30 @@ def _holds(wish: AddressWish, addresses: Iterable[str]) -> bool:
     return bool(held) and all(each in held for each in wish.slots if each)
 
 
-def _refusal(wish: AddressWish, address: str,
-             owners: Mapping[str, Sequence[AddressWish]]) -> StatusCondition | None:
+def _put(owners: _Owners, address: str, wish: AddressWish) -> None:
+    """Record that a Gateway has an address, which is free or of its namespace."""
+    owner = owners[address] = owners.get(address) or _Owner(wish.gateway.key.namespace, {})
+    owner.ports.update(dict.fromkeys(wish.ports, wish.gateway.key))
+
+
+def _refusal(wish: AddressWish, address: str, owners: _Owners) -> StatusCondition | None:
     """Return why a Gateway cannot have an address that it asks for; None if it can."""
     if not wish.permits(canonical(address)):
         return false(conditions.PROGRAMMED, conditions.ADDRESS_NOT_USABLE,
                      f"spec.addresses: {quote(address)} is not among the addresses that --gateway-addresses "
                      "permits for this GatewayClass")
-    if (others := owners.get(address)) is None:
+    if address not in owners:
         return None
-    if not others:
+    if (owner := owners[address]) is None:
         return false(conditions.PROGRAMMED, conditions.ADDRESS_NOT_USABLE,
                      f"spec.addresses: {address} is that of a front end of the router's settings")
-    if any(each.gateway.key.namespace != wish.gateway.key.namespace for each in others):
+    if owner.namespace != wish.gateway.key.namespace:
         return false(conditions.PROGRAMMED, conditions.ADDRESS_NOT_ASSIGNED,
                      f"spec.addresses: a Gateway of another namespace has {address}")
-    other = next((each for each in others if each.ports & wish.ports), None)
-    if other is None:
-        return None
-    return false(conditions.PROGRAMMED, conditions.ADDRESS_NOT_ASSIGNED,
-                 f"spec.addresses: Gateway {other.gateway.key} has {address} port "
-                 f"{min(other.ports & wish.ports)}")
+    port = min(owner.ports.keys() & wish.ports, default=None)
+    return None if port is None else false(
+        conditions.PROGRAMMED, conditions.ADDRESS_NOT_ASSIGNED,
+        f"spec.addresses: Gateway {owner.ports[port]} has {address} port {port}")
 
 
 class GatewayPlaces:
@@ -268,7 +284,8 @@ def front_ends(gateway: Key, listeners: Iterable[CheckedListener], served: Serve
                       tcp=tcp if plain else None, http_port=port, https_port=port,
                       own_default=any(each.listener.protocol == HTTPS and each.listener.hostname == hosts.ALL
                                       for each in of_port),
-                      validation=next((each.validation for each in of_port if each.listener.protocol == HTTPS), None),
+                      validation=next((each.validation for each in of_port
+                                       if each.listener.protocol == HTTPS), None),
                       unread=tuple(sorted({
                           tls_names.certificate_owner(GATEWAY, gateway.namespace, secret)
                           for each in of_port for secret in each.unread_secrets})),

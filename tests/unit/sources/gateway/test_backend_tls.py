@@ -97,6 +97,14 @@ def test_its_secret_is_followed():
     assert cluster.source.take_secret_users() == {name: None}
 
 
+def test_a_name_that_no_object_can_have():
+    """Nobody waits for it."""
+    cluster = site(backend_policy("p", "v1", {**REF, "name": "../ca"}))
+    assert of(cluster) == {"Accepted": ("False", "NoValidCACertificate"),
+                           "ResolvedRefs": ("False", "InvalidCACertificateRef")}
+    assert asked(cluster) == CLOSED
+
+
 def test_what_is_not_read_yet_waits():
     """The engine keeps what is there until the Secret is read, where the policy was there before."""
     for secrets in ((), (authorities(text="", not_loaded=True),)):

@@ -98,6 +98,17 @@ def test_a_listener_has_a_bounded_number_of_names():
     assert site.listener("all")["Programmed"] == (OK, "Programmed")
 
 
+@rows("name", ["No Such_Name", "../secrets/org", "org/status", "configmap:org", "é"])
+def test_a_name_that_no_secret_can_have(name):
+    """Nobody waits for it; of several certificates the others are shown."""
+    site = of_own(https("all", name, "org", "one"), https("own", name, port=8443), secrets=SECRETS)
+    assert shown(site) == {"www.example.org": "org", "one.example.com": "one"}
+    wanted = [("False", "InvalidCertificateRef")] * 2
+    assert [site.listener(each)["ResolvedRefs"] for each in ("all", "own")] == wanted
+    assert [site.listener(each)["Programmed"] for each in ("all", "own")] == [
+        (OK, "Programmed"), ("False", "Invalid")]
+
+
 OVERLAPPING = (OK, "OverlappingHostnames")
 
 

@@ -52,6 +52,7 @@ def test_a_gateway_is_programmed_with_the_address_of_the_front_end():
      ("False", "InvalidParameters"), ("False", "Invalid")),
     ({"tls": {"backend": {"clientCertificateRef": {"name": "c"}}}}, None, ("False", "Invalid"),
      ("False", "Invalid")),
+    ({"listeners": []}, None, ("False", "ListenersNotValid"), ("False", "Invalid")),
     ({"addresses": "no list"}, None, ("False", "Invalid"), ("False", "Invalid")),
     ({}, ServedPorts(), (OK, "Accepted"), ("False", "AddressNotAssigned")),
 ])

@@ -1,5 +1,6 @@
 """Addresses of Gateways: who has which one, whatever comes in which order."""
 
+from collections import Counter
 from dataclasses import replace
 
 from hypothesis import given
@@ -63,6 +64,23 @@ def test_by_default_a_namespace_has_half_of_the_addresses():
     assert served == [f"{number:02}" for number in range(6)]
     few = [replace(each, ranges=parse("10.0.0.1-10.0.0.4")) for each in many]
     assert list(assigned(*few).values()).count("AddressNotAssigned") == 4
+
+
+def test_many_gateways_on_one_address():
+    """The cost of one more does not depend on those that are there: ports are looked up."""
+    looks = Counter[str]()
+
+    class Counting(AddressWish):
+        @property
+        def ports(self) -> frozenset[int]:
+            looks[self.gateway.key.name] += 1
+            return super().ports
+
+    number = 200
+    wishes = [Counting(each.gateway, each.ranges) for each in (
+        wish(f"g{port}", "10.0.0.1", ports=(port,)) for port in range(number))]
+    assert set(assigned(*wishes).values()) == {("10.0.0.1",)}
+    assert looks.total() <= 2 * number
 
 
 def test_addresses_outside_of_what_is_permitted():
