@@ -332,9 +332,10 @@ class Rollouts:
     def _advance(self, rollout: Rollout, changes: list[AnyChange], settled: Settled) -> None:
         """Let a rollout go on after Changes of it."""
         waited = rollout.ended(changes, settled.done)
-        if (rollout is not self.current or rollout.is_dropped or not waited) and any(
-                change.stage.is_routing for change in settled.done):
-            self._routed_at = self._clock()
+        if settled.done and (rollout is not self.current or rollout.is_dropped or not waited):
+            self._table.release(HoldReason.NEEDED)  # deletes may have waited for this reply
+            if any(change.stage.is_routing for change in settled.done):
+                self._routed_at = self._clock()
         if len(settled.done) + len(settled.errors) < len(changes):
             rollout.drop()  # never Changes of a later stage before those that were not sent
 

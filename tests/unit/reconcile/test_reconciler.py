@@ -548,6 +548,19 @@ def test_a_write_that_hangs_holds_up_what_needs_it_only(serve):
     assert table.rows == {}
 
 
+def test_what_a_write_that_hung_needed_goes_after_its_reply(serve):
+    """Not at the end of a back-off: until then it might still act on requests."""
+    served = serve(service("web"), endpoints("10.1.1.1"), route("web"), service("api"),
+                   endpoints("10.1.2.1", service="api"))
+    hanging = Hanging(served, Rule.KIND)
+    served.apply(route("web", service="api"))
+    (held,) = (row for ref, row in served.reconciler.table.rows.items() if ref.kind == Pool.KIND)
+    assert held.hold is HoldReason.NEEDED
+    hanging.end()
+    served.run()
+    assert served.reconciler.table.rows == {}
+
+
 def test_rules_of_a_policy_whose_write_hangs_and_is_refused(serve):
     """Another Rule of the policy waits for the reply, not until the refused one is accepted."""
     served = serve(service("web"), endpoints("10.1.1.1"))
