@@ -23,7 +23,16 @@ from f5router.model.ltm_nodes import Incomplete, is_usable
 from f5router.model.objects import Ref
 from f5router.model.route_options import MONITOR_TYPES
 from f5router.plan import diff, waits
-from f5router.plan.change import CREATE, DELETE, AnyChange, Change, Plan, Stage, concerns
+from f5router.plan.change import (
+    CREATE,
+    DELETE,
+    AnyChange,
+    Change,
+    Plan,
+    Stage,
+    checks_clients,
+    concerns,
+)
 from f5router.plan.rule_order import UncertainWrites
 from f5router.reconcile.inbox import Inbox
 from f5router.reconcile.row import HoldReason, errors
@@ -315,7 +324,10 @@ class Rollout:
         return (None if missing is None else Refused(text=f"{missing} is not there")), None
 
     def _without_retained(self, deletes: list[AnyChange]) -> list[AnyChange]:
-        """Return the deletes that may be made: not of retained objects, nor of what they need."""
+        """Return the deletes that may be made: not of retained objects, nor of what they need.
+
+        But the check of clients goes: the profiles with the next writes do not ask them any more.
+        """
         if not deletes:
             return []
         table, unwritten = self._table, self._unwritten()
@@ -326,7 +338,8 @@ class Rollout:
             staying - {change.ref for change in deletes}, self._device.observed)
         possible = []
         for change in deletes:
-            reason = retained(change.obj) or (HoldReason.NEEDED if change.ref in needed else None)
+            is_needed = change.ref in needed and not checks_clients(change.obj)
+            reason = retained(change.obj) or (HoldReason.NEEDED if is_needed else None)
             if reason is None:
                 possible.append(change)
             else:

@@ -293,6 +293,16 @@ def test_clients_are_asked_until_nobody_checks(sent, errors, goes):
     assert bool(bench.all()) is goes
 
 
+def test_the_check_of_clients_goes_before_a_rule_that_hangs():
+    """Profiles cease to ask whatever becomes of the Rule: the iRule would refuse everybody."""
+    served = replace(rule("a", A, SECURE), protection=frozenset({CHECKING.ref}))
+    bench = Bench(delete(CHECKING), update(PARENT), there=[A, served, CHECK_IRULE], sent=[served.ref],
+                  hanging=lambda: {served.ref})
+    assert bench.next() == ["-irule"]
+    bench.end()
+    assert bench.next() == ["=routes-parent"]
+
+
 STRATEGY = update(Policy(SECURE), Policy(SECURE, "best-match"))
 TAKEN_OVER = update(IRule(f"/Common/{names.PASSTHROUGH_IRULE}", "new"),
                     IRule(f"/Common/{names.PASSTHROUGH_IRULE}", "old"))
