@@ -203,12 +203,12 @@ def of_kind(changes: Iterable[AnyChange], kind: type[T]) -> list[Change[T]]:
     return [change for change in changes if concerns(change, kind)]
 
 
-def checks_clients(obj: Object | None) -> bool:
+def checks_clients(obj: Object | None) -> TypeGuard[Attachment]:
     """True for the attachment of the iRule that refuses clients without a certificate."""
     return isinstance(obj, Attachment) and base_name(obj.target) == names.CLIENT_CERTIFICATE_IRULE
 
 
-def asks_clients(obj: Object | None) -> bool:
+def asks_clients(obj: Object | None) -> TypeGuard[ClientSSL | ClientSSLParent | Attachment]:
     """True for what may ask clients for certificates: client SSL profiles, their parents and attachments."""
     return isinstance(obj, ClientSSL | ClientSSLParent) or (
         isinstance(obj, Attachment) and obj.target_kind == ClientSSL.KIND)

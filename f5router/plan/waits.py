@@ -4,7 +4,11 @@ It waits while their writes are under way or in doubt, but not once they were re
 alone does not keep it back then, as a write that hangs holds up nothing but what needs its object.
 """
 
-from f5router.model.ltm import Attachment, BigIPState, Object, Record, Rule
+from collections.abc import Collection
+from functools import cached_property
+
+from f5router.model.front_end_names import front_end_of
+from f5router.model.ltm import Attachment, BigIPState, ClientSSL, ClientSSLParent, Object, Record, Rule
 from f5router.model.objects import Ref
 from f5router.plan.change import AnyChange, Stage, asks_clients, checks_clients
 
@@ -16,25 +20,59 @@ def may_wait(change: AnyChange) -> bool:
     return change.stage in _ORDERED or asks_clients(change.obj)
 
 
-def awaits(change: AnyChange, ref: Ref, desired: BigIPState, observed: BigIPState) -> bool:
-    """True if a Change waits while another object is under way.
+class Waits:
+    """Objects whose writes are under way or in doubt; they may be as many as the Changes, which may wait."""
 
-    - Clients are checked when they have been asked for their certificates, and as long as they are: without
-      that, the check would refuse them all.
-    - A policy changes its strategy when its Rules are in place under either.
-    - The original router's iRule is replaced when what gives pods their TLS is in place; what needs ours
-      comes later.
+    def __init__(self, refs: Collection[Ref], desired: BigIPState, observed: BigIPState):
+        self._refs, self._desired, self._observed = refs, desired, observed
+
+    def awaited(self, change: AnyChange) -> Ref | None:
+        """Return one of them that a Change waits for.
+
+        - Clients are checked when they have been asked for their certificates, and as long as they are:
+          without that, the check would refuse them all. Those of other front ends do not matter.
+        - A policy changes its strategy when its Rules are in place under either.
+        - The original router's iRule is replaced when what gives pods their TLS is in place; what needs ours
+          comes later.
+        """
+        obj, desired = change.obj, self._desired
+        if checks_clients(obj):
+            return next((ref for ref, asking in self._asking if _is_checked(asking, obj)), None)
+        if asks_clients(obj):
+            return next((ref for ref, check in self._leaving_checks if _is_checked(obj, check)), None)
+        if change.stage == Stage.POLICY_STRATEGY:
+            return next((ref for ref, policy in self._rules if policy == change.ref.path), None)
+        if change.stage == Stage.PASSTHROUGH_IRULE:
+            return next((ref for ref in self._refs
+                         if isinstance(wanted := desired.get(ref), Record | Attachment)
+                         and not _needs(wanted, change.ref, desired)), None)
+        return None
+
+    @cached_property
+    def _asking(self) -> list[tuple[Ref, ClientSSL | ClientSSLParent | Attachment]]:
+        return [(ref, obj) for ref in self._refs if asks_clients(obj := self._desired.get(ref))]
+
+    @cached_property
+    def _leaving_checks(self) -> list[tuple[Ref, Attachment]]:
+        return [(ref, obj) for ref in self._refs
+                if ref not in self._desired and checks_clients(obj := self._observed.get(ref))]
+
+    @cached_property
+    def _rules(self) -> list[tuple[Ref, str]]:
+        """Rules, each with its policy."""
+        return [(ref, obj.policy) for ref in self._refs
+                if isinstance(obj := self._desired.get(ref) or self._observed.get(ref), Rule)]
+
+
+def _is_checked(asking: ClientSSL | ClientSSLParent | Attachment, check: Attachment) -> bool:
+    """True if clients whom an object may ask for certificates are checked by this attachment of the iRule.
+
+    Parents without the name of a front end are for several ones.
     """
-    wanted, there = desired.get(ref), observed.get(ref)
-    match change.stage:
-        case Stage.CHECKED:
-            return asks_clients(wanted)
-        case Stage.POLICY_STRATEGY:
-            rule = wanted or there
-            return isinstance(rule, Rule) and rule.policy == change.ref.path
-        case Stage.PASSTHROUGH_IRULE:
-            return isinstance(wanted, Record | Attachment) and not _needs(wanted, change.ref, desired)
-    return wanted is None and checks_clients(there)
+    if isinstance(asking, Attachment):
+        return asking.virtual == check.virtual
+    front_end = front_end_of(asking.path)
+    return front_end == front_end_of(check.target) or (isinstance(asking, ClientSSLParent) and not front_end)
 
 
 def _needs(obj: Object, ref: Ref, desired: BigIPState) -> bool:

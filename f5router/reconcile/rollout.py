@@ -248,6 +248,7 @@ class Rollout:
         unwritten = {ref: error for ref, error in self._unwritten().items()
                      if ref in self._refs or ref in desired} if changes else {}
         under_way = self._under_way() if any(map(waits.may_wait, changes)) else []
+        others = waits.Waits(under_way, desired, observed)
         for change in changes:
             if concerns(change, Pool):
                 change = replace(change, new=diff.without_missing_monitors(change.obj, change.old, observed))
@@ -256,7 +257,7 @@ class Rollout:
                 error, on = UNDER_WAY, min(waiting[change.ref])
             if error is None and (other := self._obstacles.group_under_way(change)) is not None:
                 error, on = UNDER_WAY, other
-            if error is None and (other := self._awaited(change, under_way)) is not None:
+            if error is None and (other := others.awaited(change)) is not None:
                 error, on = UNDER_WAY, other
             error = error or self._uncertain.obstacle(change)
             if error is None:
@@ -264,11 +265,6 @@ class Rollout:
             else:
                 self._leave_out(change, error, on)
         return possible
-
-    def _awaited(self, change: AnyChange, under_way: Iterable[Ref]) -> Ref | None:
-        """Return an object under way for which a Change waits although it does not refer to it."""
-        desired, observed = self._device.desired(), self._device.observed
-        return next((ref for ref in under_way if waits.awaits(change, ref, desired, observed)), None)
 
     def _under_way(self) -> list[Ref]:
         """Return the objects whose writes are under way, or in doubt."""

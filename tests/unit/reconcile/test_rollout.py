@@ -4,6 +4,7 @@ Longer than other modules: each reason to send a Change, or to wait, has its tes
 """
 
 import math
+import time
 from collections.abc import Iterable, Mapping
 from dataclasses import replace
 from types import MappingProxyType, SimpleNamespace
@@ -301,6 +302,33 @@ def test_the_check_of_clients_goes_before_a_rule_that_hangs():
     assert bench.next() == ["-irule"]
     bench.end()
     assert bench.next() == ["=routes-parent"]
+
+
+OTHER_CHECK = replace(CHECKING, virtual="/Common/https__b", target=f"{CHECK_IRULE.path}__b")
+
+
+@pytest.mark.parametrize(("asking", "waits"), [
+    (PROFILE, False), (SHOWING, False), (replace(PARENT, path=f"{PARENT.path}__c"), False), (PARENT, True),
+    (replace(PARENT, path=f"{PARENT.path}__b"), True), (replace(PROFILE, path=f"{PROFILE.path}__b"), True),
+    (replace(SHOWING, virtual="/Common/https__b"), True)])
+def test_checks_and_profiles_of_different_front_ends_do_not_wait_for_each_other(asking, waits):
+    """Parents without the name of one may be for both."""
+    bench = Bench(create(OTHER_CHECK), there=[replace(CHECK_IRULE, path=OTHER_CHECK.target)],
+                  wanted=[asking], sent=[asking.ref])
+    assert bool(bench.all()) is not waits
+    bench = Bench(update(asking), there=[OTHER_CHECK, PROFILE, *FILES], sent=[OTHER_CHECK.ref])
+    assert bool(bench.all()) is not waits
+
+
+def test_many_profiles_beside_many_rules_in_doubt():
+    """The time of one look at each Rule for each profile would be a minute."""
+    profiles = [replace(PROFILE, path=f"/Common/openshift_{number}-profile") for number in range(2000)]
+    rules = [rule(f"r{number}", A, SECURE) for number in range(5000)]
+    bench = Bench(*map(update, profiles), there=[A, *FILES], wanted=rules,
+                  errors={each.ref: UNCONFIRMED for each in rules})
+    begin = time.process_time()
+    bench.next()
+    assert time.process_time() - begin < 2.0
 
 
 STRATEGY = update(Policy(SECURE), Policy(SECURE, "best-match"))
