@@ -262,9 +262,10 @@ class Rollouts:
         return bool(own) and not rollout.may_send and all(self._hangs(writing, now) for writing in own)
 
     def _hanging(self) -> set[Ref]:
-        """Return the objects whose writes hang."""
+        """Return the objects whose writes hang, or hung: nothing else waits for those of earlier rollouts."""
         now = self._clock()
-        return {change.ref for writing in self._writing.values() if self._hangs(writing, now)
+        return {change.ref for writing in self._writing.values()
+                if self._hangs(writing, now) or writing.rollout not in (None, self.current)
                 for change in writing.changes}
 
     def _hangs(self, writing: Writing, now: float) -> bool:

@@ -22,6 +22,7 @@ from f5router.icontrol.dispatcher import Lane
 from f5router.icontrol.observation import Observation
 from f5router.icontrol.pair import Pair
 from f5router.icontrol.rest.readiness import Blame
+from f5router.icontrol.rest.slots import Slots
 from f5router.icontrol.sender import Sender, Sent
 from f5router.icontrol.unit import Unit
 from f5router.model.delta import Changes
@@ -131,7 +132,8 @@ class Faulty(Device):
     def __init__(self, seed: int, units: int = 1):
         files = SimpleNamespace(kinds=(CertFile.KIND, KeyFile.KIND, CRLFile.KIND), group=lambda obj: "",
                                 close=lambda: None)
-        client, failover = SimpleNamespace(slots=None), SimpleNamespace(require_active=lambda: None)
+        self.slots, failover = Slots(64), SimpleNamespace(require_active=lambda: None)
+        client = SimpleNamespace(slots=self.slots)
         built = [Unit(f"bigip-{number}", client, files, failover,
                      folder="/Common", number=number) for number in range(units)]
         self.senders = [FaultySender(unit.sender, seed + number) for number, unit in enumerate(built)]
@@ -503,6 +505,7 @@ class Hanging:
 
     def __init__(self, served: Served, kind: str):
         self._ended, self._served, self._kind = threading.Event(), served, kind
+        self._next, self._began = threading.Event(), threading.Event()
         self.held: list[AnyChange] = []
         served.clock.pace = 0.1
         served.sender.before_reply = self._hold
@@ -511,10 +514,20 @@ class Hanging:
     def _hold(self, change: AnyChange) -> None:
         if change.ref.kind == self._kind and not self._ended.is_set():
             self.held.append(change)
+            assert self._next.wait(DEADLINE_S)
+            with self._served.device.slots.use():
+                self._began.set()
             assert self._ended.wait(DEADLINE_S)
+
+    def go_on(self) -> None:
+        """Let a request get its reply, and the next one of the write begin, at which time stands still."""
+        self._served.clock.pace = 0.0
+        self._next.set()
+        assert self._began.wait(DEADLINE_S)
 
     def release(self) -> None:
         """Let the replies come."""
+        self._next.set()
         self._ended.set()
         self._served.clock.pace = 0.0
 
@@ -559,6 +572,22 @@ def test_what_a_write_that_hung_needed_goes_after_its_reply(serve):
     hanging.end()
     served.run()
     assert served.reconciler.table.rows == {}
+
+
+def test_what_a_write_needs_that_hung_and_goes_on_is_there(serve):
+    """The Rule leads to the pool until its last request has a reply."""
+    served = serve(service("web"), endpoints("10.1.1.1"), route("web"), service("api"),
+                   endpoints("10.1.2.1", service="api"))
+    hanging = Hanging(served, Rule.KIND)
+    (web,) = (ref for ref in served.refs(Pool.KIND) if "web" in ref.path)
+    served.apply(route("web", service="api"))
+    hanging.go_on()
+    served.reconciler.rollouts.retry_deferred()
+    served.run()
+    assert web in served.refs(Pool.KIND)
+    hanging.end()
+    served.run()
+    assert web not in served.refs(Pool.KIND)
 
 
 def test_rules_of_a_policy_whose_write_hangs_and_is_refused(serve):
