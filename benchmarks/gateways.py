@@ -1,4 +1,4 @@
-"""Calls to the BIG-IP for HTTPRoutes on Gateways with addresses of their own, beside those for Routes.
+"""Calls to the BIG-IP for HTTPRoutes and a TCPRoute on Gateways with addresses of their own, beside Routes'.
 
     python -m benchmarks.gateways [--routes N] [--gateways N]
 
@@ -84,7 +84,7 @@ def measure(stack: ExitStack, routes: int, of: int) -> list[tuple[str, int, int,
     lab = Lab(stack, Path(stack.enter_context(tempfile.TemporaryDirectory())), gateway_api="v1.6")
     bench = Bench(lab, f5_vserver_address="203.0.113.10", sources="routes,gateway",
                   gateway_addresses="10.9.0.0/24")
-    lab.apply(*services(routes + 1), gateways.gateway_class())
+    lab.apply(*services(routes + 2), gateways.gateway_class())
     first = bench.start("no Gateway yet", 1)
     bench.event(first, f"{of} Gateways come", lambda: lab.apply(
         *(gateways.gateway(f"g{number}") for number in range(of))))
@@ -96,6 +96,12 @@ def measure(stack: ExitStack, routes: int, of: int) -> list[tuple[str, int, int,
         manifests.service(NAMESPACE, "s0", pods=(address(0, changed=True),))[1]))
     bench.event(router, "a Gateway comes", lambda: lab.apply(gateways.gateway("new")))
     bench.event(router, "a Gateway goes", lambda: lab.kube.delete("Gateway", NAMESPACE, "new"))
+    bench.event(router, "a Gateway comes, for TCP", lambda: lab.apply(
+        gateways.gateway("db", gateways.listener("db", 5432, "TCP"))))
+    bench.event(router, "a TCPRoute is added", lambda: lab.apply(gateways.tcp_route(
+        "db", gateways.backend(f"s{routes + 1}"), namespace=NAMESPACE, parents=(gateways.parent("db"),))))
+    bench.event(router, "endpoints of its Service change", lambda: lab.apply(
+        manifests.service(NAMESPACE, f"s{routes + 1}", pods=(address(0, changed=True),))[1]))
     router.close()
     bench.start("restart, nothing has changed", 1).close()
     return bench.rows
