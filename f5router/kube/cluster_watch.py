@@ -243,8 +243,9 @@ class ClusterWatcher:
 
     def _taken(self) -> Delta:
         """Drain the store."""
-        return replace(
-            self._store.drain(), sources_unread=self._kinds.unread(self._settings.sources.kinds))
+        kinds = self._settings.sources.kinds
+        return replace(self._store.drain(), sources_unread=self._kinds.unread(kinds),
+                       routes_absent=self._kinds.absent(kinds))
 
     def drain_endpoints(self, is_held: Callable[[Key], bool] = lambda service: False, *,
                         settled: bool = False) -> Delta:
@@ -341,7 +342,7 @@ class ClusterWatcher:
             self._changed()
 
     def _listed(self, source: Source) -> None:
-        if self._kinds.record_list(source):  # the first of a dispensable kind
+        if self._kinds.record_list(source):  # the first of a dispensable kind, or since it is served again
             self._changed()
         self._check_relisted()
         self._begin()

@@ -76,6 +76,8 @@ class Delta:
     sources_unread: frozenset[str] = field(default=frozenset(), compare=False)
     """Kinds that are to be served (Route, Ingress, IngressRoute) but whose objects are not known: not listed
     yet, forbidden, or not served by the API server just now. Their objects must not be deleted."""
+    routes_absent: frozenset[str] = field(default=frozenset(), compare=False)
+    """Kinds of routes of the Gateway API that the API server does not serve."""
     front_ends: FrontEndSet | None = None
     """All front ends, if one has come, changed or gone."""
     statuses_due: bool = field(default=False, compare=False)

@@ -1,15 +1,19 @@
 """Events and metrics of Gateways and their routes: what is refused, and what is not served as asked."""
 
-from contextlib import ExitStack
+from contextlib import ExitStack, closing
+from dataclasses import replace
 
 import pytest
 from prometheus_client.parser import text_string_to_metric_families
 
+from f5router.kube.settings import WatchTiming
+from f5router.model.limits import Backoff
 from tests import manifests
 from tests.feature.conftest import Lab
 from tests.gateways import EVERYWHERE, backend, gateway, gateway_class, http_route, listener, parent, rule
 from tests.waiting import until
 
+SHORT = Backoff(first_s=0.01, limit_s=0.05)
 FLAGS = {"sources": "routes,gateway", "f5_vserver_address": "203.0.113.10"}
 OBJECTS = (
     *manifests.service("infra", "web", pods=("10.1.1.1",)),
@@ -78,3 +82,24 @@ def test_without_the_gateway_api_there_are_no_series(lab):
     router = lab.router(sources="routes", f5_vserver_address="203.0.113.10")
     assert b"f5router_gateway_objects" not in router.monitor.metrics.page("")[0]
     router.close()
+
+
+def supported(lab) -> list[list[str]]:
+    """The kinds of routes of each listener of a Gateway, in its status."""
+    status = (lab.kube.get("Gateway", "infra", "web") or {}).get("status") or {}
+    return [[kind["kind"] for kind in each["supportedKinds"]] for each in status.get("listeners", ())]
+
+
+def test_listeners_do_not_support_kinds_that_the_cluster_does_not_have(lab):
+    """As without the CRD of TCPRoutes, which may come and go while the router runs."""
+    crd = "tcproutes.gateway.networking.k8s.io"
+    lab.timing = replace(lab.timing, watch=WatchTiming(absent_s=0.1, watch_s=(0.3, 0.6), backoff=SHORT))
+    lab.kube.withdraw(crd)
+    lab.apply(gateway("web", listener("db", 5432, "TCP"), listener()))
+    with closing(lab.router(**FLAGS, gateway_addresses="10.9.0.0/28")) as router:
+        assert lab.converge(router) == []
+        until(lambda: supported(lab) == [[], ["HTTPRoute"]])
+        lab.kube.serve(crd)
+        until(lambda: lab.settle(router) or supported(lab) == [["TCPRoute"], ["HTTPRoute"]])
+        lab.kube.withdraw(crd)
+        until(lambda: lab.settle(router) or supported(lab) == [[], ["HTTPRoute"]])

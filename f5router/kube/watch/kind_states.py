@@ -11,6 +11,7 @@ from f5router.kube.watch.sources import (
     ALONE,
     CLUSTER_NETWORKS,
     ENDPOINTS,
+    GATEWAY_ROUTES,
     HOST_SUBNETS,
     INGRESS_ROUTES,
     INGRESSES,
@@ -70,13 +71,16 @@ class KindStates:
         """Why nothing can be read: the only namespace does not exist; and since when."""
 
     def record_list(self, source: Source) -> bool:
-        """Record a complete list; returns True for the first list of a dispensable kind."""
+        """Record a complete list.
+
+        Returns: True for the first list of a dispensable kind, and of one that was known to be absent.
+        """
         with self._lock:
             is_first = source not in self._listed
             self._listed.add(source)
             self._awaited.discard(source)
-            self._absent.pop(source, None)
-        return is_first and source in self._dispensable
+            was_absent = self._absent.pop(source, 0) >= ABSENT_LOOKS
+        return was_absent or (is_first and source in self._dispensable)
 
     def record_problem(self, source: Source, problem: str) -> bool:
         """Record why a kind cannot be read, "" if it can; returns True if the kind is no longer awaited."""
@@ -159,6 +163,15 @@ class KindStates:
         """
         with self._lock:
             return source in self._listed or (may_vanish and self._absent.get(source, 0) >= ABSENT_LOOKS)
+
+    def absent(self, kinds: Collection[str]) -> frozenset[str]:
+        """Return the kinds of routes of the Gateway API that the API server does not serve.
+
+        Args: kinds: as of `unread`.
+        """
+        with self._lock:
+            return frozenset(kind for kind, source in GATEWAY_ROUTES.items()
+                             if GATEWAY in kinds and self._absent.get(source, 0) >= ABSENT_LOOKS)
 
     def problem(self, source: Source) -> str:
         """Return why a kind cannot be read; "" if it can, or is not watched."""

@@ -87,7 +87,8 @@ class Gateways:
         self._held = Delta()
         """Changes of a time when something could not be read."""
         self.unread: Collection[str] = frozenset()
-        """See references.GatewayView."""
+        """See references.GatewayView, as of the next."""
+        self.absent: Collection[str] = frozenset()
 
     # --- results -------------------------------------------------------------------------
 
@@ -207,8 +208,9 @@ class Gateways:
             return {}
         if self._held:
             delta, self._held = self._held.then(delta), Delta()
-        if (unread := delta.sources_unread & ROUTE_FIELDS.keys()) != self.unread:
-            self.unread, self._is_new = unread, True
+        known = (delta.sources_unread & ROUTE_FIELDS.keys(), delta.routes_absent)
+        if known != (self.unread, self.absent):
+            (self.unread, self.absent), self._is_new = known, True
         pairs: _Pairs = defaultdict(set)
         gateways = self._put_classes(delta) | self._put_gateways(delta)
         for kind, field in ROUTE_FIELDS.items():

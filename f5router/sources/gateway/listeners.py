@@ -98,7 +98,7 @@ def check(gateway: Gateway, served: ServedPorts, view: GatewayView) -> tuple[Che
 def _check(gateway: Gateway, number: int, listener: GatewayListener, conflict: StatusCondition | None,
            clients: CheckedValidation | None, served: ServedPorts, view: GatewayView) -> CheckedListener:
     """Check a listener. Args: conflict: with another one; clients: validation of its port."""
-    kinds, unknown = _kinds(listener)
+    kinds, unknown = _kinds(listener, view)
     accepted = _accepted(listener, conflict, served)
     usable, problem = _certificates(gateway, listener, view)
     if clients is not None and listener.protocol == HTTPS:
@@ -142,17 +142,24 @@ def front_end_name(gateway: Key, port: int) -> str:
     return f"{name}.{port}"
 
 
-def _kinds(listener: GatewayListener) -> tuple[tuple[KindRef, ...], StatusCondition | None]:
-    """Return the kinds of routes that a listener accepts, and what is wrong with those that it names."""
+def _kinds(listener: GatewayListener,
+           view: GatewayView) -> tuple[tuple[KindRef, ...], StatusCondition | None]:
+    """Return the kinds of routes that a listener accepts, and what is wrong with those that it names.
+
+    A kind that the cluster does not have is none of them.
+    """
     possible = tuple(KindRef(GROUP, kind) for protocol, kind in _ROUTES.items()
-                     if protocol == listener.protocol)
+                     if protocol == listener.protocol and kind not in view.absent)
     if not listener.kinds:
         return possible, None
+    accepted = tuple(each for each in possible if each in listener.kinds)
     unknown = next((each for each in listener.kinds if each not in possible), None)
-    return tuple(each for each in possible if each in listener.kinds), unknown and false(
-        conditions.RESOLVED, conditions.INVALID_KINDS,
-        f"allowedRoutes.kinds: {quote(unknown.kind)} of group {quote(unknown.group)} is not supported with "
-        f"protocol {quote(listener.protocol)}")
+    if unknown is None:
+        return accepted, None
+    why = ("is not served by the cluster" if unknown.group == GROUP and unknown.kind in view.absent
+           else f"is not supported with protocol {quote(listener.protocol)}")
+    return accepted, false(conditions.RESOLVED, conditions.INVALID_KINDS, (
+        f"allowedRoutes.kinds: {quote(unknown.kind)} of group {quote(unknown.group)} {why}"))
 
 
 def _accepted(listener: GatewayListener, conflict: StatusCondition | None,

@@ -45,6 +45,10 @@ class GatewayView(Protocol):
     def unread(self) -> Collection[str]:
         """Kinds of objects that are not known, see Delta.sources_unread."""
 
+    @property
+    def absent(self) -> Collection[str]:
+        """Kinds of routes that the cluster does not have, see Delta.routes_absent."""
+
 
 def permits(view: GatewayView, source: Key, kind: str, target: ObjectRef) -> bool:
     """True if an object of the Gateway API may refer to a target; within a namespace it always may.

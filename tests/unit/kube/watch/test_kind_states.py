@@ -6,7 +6,8 @@ import math
 import pytest
 
 from f5router.kube.watch.kind_states import KindStates
-from f5router.kube.watch.sources import HOST_SUBNETS, NODES, ROUTES, SERVICES
+from f5router.kube.watch.sources import HOST_SUBNETS, NODES, ROUTES, SERVICES, TCP_ROUTES
+from f5router.model.gateway import GATEWAY, TCP_ROUTE
 
 WHY = "GET /apis/x: 403"
 
@@ -38,6 +39,25 @@ def test_first_list_of_a_dispensable_kind(kinds):
     assert [kinds.record_list(source) for source in (ROUTES, NODES, NODES)] == [False, True, False]
     assert kinds.is_listed(NODES)
     assert not kinds.is_listed(HOST_SUBNETS)
+
+
+def test_a_kind_that_is_served_again(kinds):
+    """Its first list is news once its absence is settled; a single look may be wrong."""
+    kinds.record_list(ROUTES)
+    kinds.record_absence(ROUTES)
+    assert not kinds.record_list(ROUTES)
+    kinds.record_absence(ROUTES, sure=True)
+    assert [kinds.record_list(ROUTES) for _ in range(2)] == [True, False]
+
+
+def test_routes_of_gateways_that_are_absent():
+    kinds = KindStates([TCP_ROUTES], [TCP_ROUTES])
+    kinds.record_absence(TCP_ROUTES)
+    assert kinds.absent([GATEWAY]) == frozenset()
+    kinds.record_absence(TCP_ROUTES, sure=True)
+    assert (kinds.absent([GATEWAY]), kinds.absent([])) == ({TCP_ROUTE}, frozenset())
+    kinds.record_list(TCP_ROUTES)
+    assert kinds.absent([GATEWAY]) == frozenset()
 
 
 def test_missing(kinds):

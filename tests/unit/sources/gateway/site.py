@@ -48,8 +48,9 @@ class GatewaySite:
 
     def put(self, *objects: dict, gone: tuple[tuple[str, str], ...] = (),
             secrets: tuple[Secret, ...] = (),
-            unread: frozenset[str] = frozenset()) -> dict[Key, Route | None]:
-        """Apply objects; gone: kind and name of those that are deleted, in infra; unread: see Delta."""
+            unread: frozenset[str] = frozenset(),
+            absent: frozenset[str] = frozenset()) -> dict[Key, Route | None]:
+        """Apply objects; gone: kind and name of those that are deleted, in infra; others: see Delta."""
         fields: dict[str, dict] = {"secrets": {each.key: each for each in secrets}}
         for obj in objects:
             field, read = _FIELDS[obj["kind"]]
@@ -57,7 +58,8 @@ class GatewaySite:
             fields.setdefault(field, {})[value.key] = value
         for kind, name in gone:
             fields.setdefault(_FIELDS[kind][0], {})[Key("infra", name)] = None
-        changes = self.source.apply(Delta(**fields, sources_unread=unread))
+        changes = self.source.apply(Delta(
+            **fields, sources_unread=unread, routes_absent=absent))
         for key, route in changes.items():
             self.routes.pop(key, None)
             if route is not None:

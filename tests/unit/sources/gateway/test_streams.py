@@ -103,6 +103,22 @@ def test_kinds_that_do_not_suit_the_protocol(kinds, supported):
     assert [each["kind"] for each in site.gateway()["listeners"][0]["supportedKinds"]] == supported
 
 
+@rows(("kind", "own"), [
+    ("TCPRoute", LISTENER), ("TLSRoute", listener("db", **PASSTHROUGH)), ("HTTPRoute", listener("db")),
+])
+def test_a_kind_whose_crd_is_missing_is_not_supported(kind, own):
+    """A listener that names it has a reason for that; one that does not has no routes, nothing else."""
+    site = site_of(gateway("web", own))
+    named = {**own, "allowedRoutes": {"kinds": [{"kind": kind}]}}
+    for each, absent, supported, reason in (
+            (own, frozenset(), [kind], "ResolvedRefs"), (own, frozenset({kind}), [], "ResolvedRefs"),
+            (named, frozenset({kind}), [], "InvalidRouteKinds"), (named, frozenset(), [kind], "ResolvedRefs"),
+            (named, frozenset({"UDPRoute"}), [kind], "ResolvedRefs")):
+        site.put(gateway("web", each), absent=absent)
+        assert [of["kind"] for of in site.gateway()["listeners"][0]["supportedKinds"]] == supported
+        assert site.listener("db")["ResolvedRefs"][1] == reason
+
+
 @rows(("listeners", "parent_", "reason"), [
     ([listener("http")], {}, "NotAllowedByListeners"),
     ([LISTENER], {"sectionName": "other"}, "NoMatchingParent"),
