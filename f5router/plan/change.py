@@ -12,9 +12,10 @@ from typing import Generic, TypeGuard, TypeVar
 
 from f5router.model import names, ownership, route_options
 from f5router.model.access_log import RequestLog
-from f5router.model.front_end_names import base_name
+from f5router.model.front_end_names import base_name, beside
 from f5router.model.ltm import (
     Attachment,
+    BigIPState,
     CertFile,
     ClientSSL,
     ClientSSLParent,
@@ -29,6 +30,7 @@ from f5router.model.ltm import (
     Record,
     Rule,
     ServerSSL,
+    attachment_ref,
 )
 from f5router.model.net import FDBRecord, SelfIP, SourceTranslation, StaticRoute, Tunnel, VxlanProfile
 from f5router.model.objects import Ref
@@ -206,6 +208,12 @@ def of_kind(changes: Iterable[AnyChange], kind: type[T]) -> list[Change[T]]:
 def checks_clients(obj: Object | None) -> TypeGuard[Attachment]:
     """True for the attachment of the iRule that refuses clients without a certificate."""
     return isinstance(obj, Attachment) and base_name(obj.target) == names.CLIENT_CERTIFICATE_IRULE
+
+
+def ends_check(obj: Object | None, desired: BigIPState) -> TypeGuard[Attachment]:
+    """True for such an attachment that leaves a virtual server which serves on: it asks clients no more."""
+    return checks_clients(obj) and attachment_ref(
+        obj.virtual, "policies", beside(obj.target, names.SECURE_POLICY)) in desired
 
 
 def asks_clients(obj: Object | None) -> TypeGuard[ClientSSL | ClientSSLParent | Attachment]:

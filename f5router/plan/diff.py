@@ -13,7 +13,7 @@ from f5router.model.front_end_names import base_name
 from f5router.model.ltm import Attachment, BigIPState, Object, Pool, Record, Rule
 from f5router.model.objects import Ref
 from f5router.model.route_options import HTTPSMonitor
-from f5router.plan.change import CREATE, DELETE, UPDATE, AnyChange, Change, Plan, Stage
+from f5router.plan.change import CREATE, DELETE, UPDATE, AnyChange, Change, Plan, Stage, ends_check
 from f5router.plan.rule_order import Ordinals, early_deletes, ends_redirect, with_ordinals
 
 
@@ -54,7 +54,7 @@ def diff(
     deletes = [change for change in deletes if change.ref not in early]
     deletes.sort(key=lambda change: (-change.stage, -_generality(change.obj), change.ref))
     ordinals = Ordinals(observed.values()) if ordinals is None else ordinals
-    return _with_checks(with_ordinals(writes, ordinals), deletes)
+    return _with_checks(with_ordinals(writes, ordinals), deletes, desired)
 
 
 def _before_monitors(changes: list[AnyChange]) -> list[AnyChange]:
@@ -86,16 +86,17 @@ def with_early_deletes(plan: Plan, deletes: Iterable[Change[Rule]]) -> Plan:
     return tuple(changes)
 
 
-def _with_checks(writes: Iterable[AnyChange], deletes: Iterable[AnyChange]) -> Plan:
+def _with_checks(writes: Iterable[AnyChange], deletes: Iterable[AnyChange], desired: BigIPState) -> Plan:
     """Return writes and then deletes, but what checks client certificates goes before the profiles change.
 
-    Profiles that do not ask for certificates any more would have it refuse every request.
+    Profiles that do not ask for certificates any more would have it refuse every request. Where nothing is
+    served afterwards, it goes when nobody gets in any more.
     """
     order: tuple[list[AnyChange], ...] = ([], [], [], [])
     for change in writes:
         order[0 if change.stage < Stage.PARENT_PROFILE else 2].append(change)
     for change in deletes:
-        order[1 if change.stage == Stage.CHECKED else 3].append(change)
+        order[1 if ends_check(change.obj, desired) else 3].append(change)
     return tuple(chain.from_iterable(order))
 
 

@@ -20,7 +20,7 @@ from f5router.model.front_end_names import base_name
 from f5router.model.ltm import Attachment, BigIPState, ClientSSL, Object, Policy, Pool, Record, Rule
 from f5router.model.objects import Ref
 from f5router.model.small import Groups
-from f5router.plan.change import NETWORK_KINDS, asks_clients, checks_clients
+from f5router.plan.change import NETWORK_KINDS, asks_clients, checks_clients, ends_check
 
 
 class Backlog:
@@ -135,7 +135,8 @@ class Backlog:
         self._take_turns(chosen, most)
         refs = chosen.refs | {ref for ref in self._urgent if ref in desired or ref in observed}
         inside = self._leave_needed(refs, desired, observed)
-        refs.update(ref for ref in self._checking if ref in self.going)
+        refs.update(ref for ref in self._checking
+                    if ref in self.going and ends_check(observed.get(ref), desired))
         idle = (ref for ref in chain(inside, self._unneeded) if ref in self.going and ref not in refs
                 and ref not in self._hosts and not self._is_needed(ref, inside, observed))
         refs.update(islice(idle, most))

@@ -30,8 +30,8 @@ from f5router.plan.change import (
     Change,
     Plan,
     Stage,
-    checks_clients,
     concerns,
+    ends_check,
 )
 from f5router.plan.rule_order import UncertainWrites
 from f5router.reconcile.inbox import Inbox
@@ -334,7 +334,7 @@ class Rollout:
             staying - {change.ref for change in deletes}, self._device.observed)
         possible = []
         for change in deletes:
-            is_needed = change.ref in needed and not checks_clients(change.obj)
+            is_needed = change.ref in needed and not ends_check(change.obj, self._device.desired())
             reason = retained(change.obj) or (HoldReason.NEEDED if is_needed else None)
             if reason is None:
                 possible.append(change)

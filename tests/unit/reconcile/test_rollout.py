@@ -294,13 +294,19 @@ def test_clients_are_asked_until_nobody_checks(sent, errors, goes):
     assert bool(bench.all()) is goes
 
 
-def test_the_check_of_clients_goes_before_a_rule_that_hangs():
-    """Profiles cease to ask whatever becomes of the Rule: the iRule would refuse everybody."""
+@pytest.mark.parametrize("serves", [True, False])
+def test_the_check_of_clients_goes_before_a_rule_that_hangs(serves):
+    """Profiles cease to ask whatever becomes of the Rule, and the iRule would refuse everybody then.
+
+    But where nothing is to be served any more, it stays as long as the Rule.
+    """
+    policy = Attachment("/Common/https", "policies", SECURE, Policy.KIND)
     served = replace(rule("a", A, SECURE), protection=frozenset({CHECKING.ref}))
     bench = Bench(delete(CHECKING), update(PARENT), there=[A, served, CHECK_IRULE], sent=[served.ref],
-                  hanging=lambda: {served.ref})
-    assert bench.next() == ["-irule"]
-    bench.end()
+                  wanted=[policy] if serves else [], hanging=lambda: {served.ref})
+    if serves:
+        assert bench.next() == ["-irule"]
+        bench.end()
     assert bench.next() == ["=routes-parent"]
 
 
