@@ -9,13 +9,14 @@ format" (flags) and req.hdr.
 """
 
 import re
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Collection, Iterable
 from urllib.parse import unquote_to_bytes
 
 from f5router.model.hostnames import quote
 
 REQUEST, RESPONSE = "req", "res"
 """Which headers a dynamic value may read: those of what it is set in."""
+HSTS = "strict-transport-security"
 MOST_ACTIONS = 20
 MOST_NAME, MOST_VALUE = 255, 16384
 """Characters of a name, bytes of a value."""
@@ -26,7 +27,7 @@ profiles. Sources: bigip-behaviour.md B10; clouddocs, ltm profile http."""
 SET, DELETE = "Set", "Delete"
 
 _NAME = re.compile(r"[-!#$%&'*+.0-9A-Z^_`a-z|~]+")
-_FORBIDDEN = frozenset({"strict-transport-security", "proxy", "cookie", "set-cookie"})
+_FORBIDDEN = frozenset({HSTS, "proxy", "cookie", "set-cookie"})
 """Names that OpenShift refuses: the first two and cookies have options of their own."""
 _FRAMING = frozenset({
     "connection", "content-length", "keep-alive", "proxy-connection", "te", "trailer", "transfer-encoding",
@@ -39,33 +40,40 @@ _PIECE = re.compile(
     r"|(?P<text>[^%\x00-\x1f\x7f]+)")
 
 
-def encode_set(name: str, value: str, *, side: str) -> str:
-    """Encode the action that sets a header. Args: side: REQUEST or RESPONSE. Raises: ValueError: a reason."""
-    check_name(name)
+def encode_set(name: str, value: str, *, side: str, permitted: Collection[str] = ()) -> str:
+    """Encode the action that sets a header.
+
+    Args: side: REQUEST or RESPONSE; permitted: as of check_name. Raises: ValueError: a reason.
+    """
+    check_name(name, permitted)
     size = len(value.encode(errors="surrogatepass"))
     if not 0 < size <= MOST_VALUE:
         raise ValueError(f"the value of {quote(name)} has {size} bytes but must have 1 to {MOST_VALUE}")
     return ".".join(["set", name.encode().hex(), *_pieces(name, value, side)])
 
 
-def encode_add(name: str, value: str, *, side: str) -> str:
+def encode_add(name: str, value: str, *, side: str, permitted: Collection[str] = ()) -> str:
     """Encode the action that adds a header to those of its name. Args, raises: as of encode_set."""
     if name.lower() == "lws":
         raise ValueError(f"{quote(name)} cannot be added")  # "HTTP::header insert" takes it for an option
-    return f"add{encode_set(name, value, side=side).removeprefix('set')}"
+    encoded = encode_set(name, value, side=side, permitted=permitted)
+    return f"add{encoded.removeprefix('set')}"
 
 
-def encode_delete(name: str) -> str:
-    """Encode the action that deletes a header. Raises: ValueError: a reason."""
-    check_name(name)
+def encode_delete(name: str, *, permitted: Collection[str] = ()) -> str:
+    """Encode the action that deletes a header. Args, raises: as of encode_set."""
+    check_name(name, permitted)
     return f"delete.{name.encode().hex()}"
 
 
-def check_name(name: str) -> None:
-    """Refuse invalid headers, and headers that the router or the BIG-IP manages. Raises: ValueError."""
+def check_name(name: str, permitted: Collection[str] = ()) -> None:
+    """Refuse invalid headers, and headers that the router or the BIG-IP manages.
+
+    Args: permitted: names in lower case that OpenShift refuses, and others do not. Raises: ValueError.
+    """
     if len(name) > MOST_NAME or _NAME.fullmatch(name) is None:
         raise ValueError(f"{quote(name)} is not the name of a header")
-    if name.lower() in _FORBIDDEN:
+    if name.lower() in _FORBIDDEN and name.lower() not in permitted:
         raise ValueError(f"{name} may not be changed by an action")
     if name.lower() in _FRAMING:
         raise ValueError(f"{name} belongs to the connection, which the BIG-IP manages")

@@ -126,10 +126,12 @@ def _actions(listed: Iterable[tuple[str, Filter]], kind: str) -> tuple[str, ...]
 
 def _header_actions(change: HeaderModifier, side: str) -> Iterator[str]:
     """Yield actions in the order of the specification's fields. Raises: ValueError."""
+    permitted = (header_actions.HSTS,) if side == header_actions.RESPONSE else ()
     for encode, pairs in ((header_actions.encode_set, change.set), (header_actions.encode_add, change.add)):
         for name, value in pairs:
-            yield encode(name, value.replace("%", "%%"), side=side)
-    yield from map(header_actions.encode_delete, change.remove)
+            yield encode(name, value.replace("%", "%%"), side=side, permitted=permitted)
+    for name in change.remove:
+        yield header_actions.encode_delete(name, permitted=permitted)
 
 
 def _redirect(redirect: RequestRedirect, field: str, rule: HTTPRule) -> RequestRedirect:

@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from f5router.model import header_actions
-from f5router.model.header_actions import MOST_TOGETHER, REQUEST, RESPONSE, encode_delete, encode_set
+from f5router.model.header_actions import HSTS, MOST_TOGETHER, REQUEST, RESPONSE, encode_delete, encode_set
 from tests.rows import rows
 
 FORM = re.compile(r"(set|delete)\.[0-9a-f]+(\.[thd]_[0-9a-f]*(_(lower|base64))*)*")
@@ -59,6 +59,15 @@ def test_bad_names(name):
     for encode in (encode_delete, lambda name: encode_set(name, "x", side=REQUEST)):
         with pytest.raises(ValueError, match=r"[a-z]"):
             encode(name)
+
+
+def test_a_name_that_is_permitted():
+    """Only OpenShift refuses it; what ends a message stays refused."""
+    assert encode_set("Strict-Transport-Security", "a", side=RESPONSE, permitted=(HSTS,)) == ".".join(
+        ["set", b"Strict-Transport-Security".hex(), f"t_{b'a'.hex()}"])
+    assert encode_delete("strict-transport-security", permitted=(HSTS,))
+    with pytest.raises(ValueError, match="belongs to the connection"):
+        encode_delete("Connection", permitted=(HSTS, "connection"))
 
 
 @given(st.text(), st.text(), st.sampled_from([REQUEST, RESPONSE]))
