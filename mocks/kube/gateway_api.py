@@ -13,6 +13,7 @@ from .causes import Cause, immutable, invalid, required, too_many, unsupported
 GROUP = "gateway.networking.k8s.io"
 
 _HOST = re.compile(r"(\*\.)?[a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*")
+_PATH = re.compile(r"(?:[-A-Za-z0-9/._~!$&'()*+,;=:@]|[%][0-9a-fA-F]{2})+")
 _CONTROLLER = re.compile(
     r"[a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*/[A-Za-z0-9/\-._~%!$&'()*+,;=:]+")
 _METHODS = ("GET", "HEAD", "POST", "PUT", "DELETE", "CONNECT", "OPTIONS", "TRACE", "PATCH")
@@ -195,6 +196,10 @@ def _http_route(spec: Mapping) -> Iterator[Cause]:
                 yield _rule_of(f"{where}.filters", f"{name} filter cannot be repeated")
         if "RequestRedirect" in kinds and rule.get("backendRefs"):
             yield _rule_of(where, "RequestRedirect filter must not be used together with backendRefs")
+        for each in _objects(rule.get("filters")):
+            target = (each.get("requestMirror") or {}).get("backendRef") or {}
+            if each.get("type") == "RequestMirror" and not target.get("port"):
+                yield _rule_of(f"{where}.filters", "Must have port for Service reference")
         for count, match in enumerate(_objects(rule.get("matches"))):
             yield from _match_faults(f"{where}.matches[{count}]", match)
         yield from _backends(where, rule)
@@ -213,6 +218,13 @@ def _match_faults(where: str, match: Mapping) -> Iterator[Cause]:
             if piece in str(value):
                 yield _rule_of(f"{where}.path", f"must not contain '{piece}' when type one of ['Exact', "
                                                 "'PathPrefix']")
+        if not _PATH.fullmatch(str(value)):
+            yield _rule_of(f"{where}.path", "must only contain valid characters (matching "
+                                            f"^{_PATH.pattern}$) for types ['Exact', 'PathPrefix']")
+    for name in ("headers", "queryParams"):
+        for number, each in enumerate(_objects(match.get(name))):
+            if not each.get("value"):
+                yield required(f"{where}.{name}[{number}].value")
     if match.get("method") and match["method"] not in _METHODS:
         yield unsupported(f"{where}.method", match["method"], _METHODS)
 

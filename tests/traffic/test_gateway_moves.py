@@ -1,8 +1,7 @@
-"""Moves to the Gateway API: what ingress2gateway writes, Routes of the same host, cert-manager, external-dns.
+"""Moves to the Gateway API: Routes of the same host, cert-manager, external-dns.
 
-Sources: kubernetes-sigs/ingress2gateway v1.0.0, pkg/cmd/testdata and pkg/i2gw/providers/nginx/fixtures
-(forms of its output: a Gateway named as the class, two listeners for a host, rules with names);
-cert-manager.io, "Annotated Gateway resource"; kubernetes-sigs/external-dns, docs/sources/gateway.md.
+Sources: cert-manager.io, "Annotated Gateway resource"; kubernetes-sigs/external-dns,
+docs/sources/gateway.md. What ingress2gateway writes is in test_ingress2gateway.py.
 """
 
 import base64
@@ -18,11 +17,9 @@ from tests.gateways import (
     conditions,
     gateway,
     gateway_class,
-    headers,
     http_route,
     listener,
     parent,
-    redirect,
     rule,
 )
 from tests.rows import rows
@@ -30,7 +27,6 @@ from tests.traffic import clients
 from tests.traffic.test_gateways import FLAGS, SECRET, accepted, programmed, running
 
 ADDRESS = FLAGS["f5_vserver_address"]
-CLASS = gateway_class("nginx")
 OLD, MIDDLE, NEW = (f"202{year}-01-01T00:00:00Z" for year in (0, 3, 6))
 SHOP = identity("shop.example.com")
 
@@ -48,71 +44,6 @@ def site_with(site_of, *objects: dict):
     site.serve("web", "10.1.9.1")
     site.apply(*objects)
     return site
-
-
-# --- ingress2gateway ---------------------------------------------------------------------
-
-
-def generated(obj: dict) -> dict:
-    """An object as the tool prints it: with its annotation, and an empty status."""
-    obj["metadata"]["annotations"] = {"gateway.networking.k8s.io/generator": "ingress2gateway-v1.0.0"}
-    del obj["metadata"]["creationTimestamp"]
-    return obj | {"status": {"parents": []} if obj["kind"] == "HTTPRoute" else {}}
-
-
-def of_host(host: str, *rules: dict, secure: bool = False, section: str = "") -> list[dict]:
-    """A Gateway named as the class, with the listeners of a host, and the HTTPRoute of its rules."""
-    name = host.replace(".", "-")
-    listeners = [listener(f"{name}-http", hostname=host)]
-    listeners += [listener(f"https-{name}", 443, "HTTPS", hostname=host, secret="shop-tls")] if secure else []
-    parents = (parent("nginx", **({"sectionName": section} if section else {})),)
-    return [generated(gateway("nginx", *listeners, class_name="nginx")),
-            generated(http_route(name, *rules, parents=parents, hostnames=(host,)))]
-
-
-def test_paths_of_a_host(site_of):
-    """A prefix alone is served; all else of the host is 404, as in ingress-nginx."""
-    site = site_with(site_of, CLASS, *of_host("foo.bar.com", rule(backend("web"), paths=("/foo",))))
-    assert site.converge(**FLAGS) == []
-    assert clients.plain(site.http, "foo.bar.com", "/foo/a").pod["pod"].startswith("web")
-    assert clients.plain(site.http, "foo.bar.com", "/fool").status == 404
-
-
-def test_a_canary_by_header_and_by_weight(site_of):
-    header = {"name": "traffic-split", "type": "Exact", "value": "always"}
-    path = {"type": "PathPrefix", "value": "/"}
-    site = site_with(site_of, CLASS, *of_host(
-        "canary.example.com",
-        rule(backend("canary"), matches=[{"path": path, "headers": [header]}]),
-        rule(backend("web", weight=100), backend("canary", weight=0), matches=[{"path": path}])))
-    assert site.converge(**FLAGS) == []
-    for given, name in ((["traffic-split: always"], "canary"), (["traffic-split: no"], "web"), ([], "web")):
-        seen = clients.plain(site.http, "canary.example.com", "/", headers=given)
-        assert seen.pod["pod"].startswith(name)
-
-
-def test_a_redirect_to_https(site_of):
-    """The redirect comes first; the second rule, for the same requests, gets none. It has a name."""
-    site = site_with(
-        site_of, CLASS, tls_secret(SHOP, "shop-tls"), *of_host(
-            "shop.example.com", rule(filters=(redirect(scheme="https", statusCode=301),)),
-            rule(backend("web"), paths=("/",), name="rule-0"), secure=True, section="shop-example-com-http"),
-        generated(http_route("tls", rule(backend("web"), paths=("/",), name="rule-0"), parents=(
-            parent("nginx", sectionName="https-shop-example-com"),), hostnames=("shop.example.com",))))
-    assert site.converge(**FLAGS) == []
-    seen = clients.plain(site.http, "shop.example.com", "/a")
-    assert (seen.status, seen.location) == (301, "https://shop.example.com/a")
-    assert clients.python(site.https, "shop.example.com", "/a").pod["pod"].startswith("web")
-
-
-def test_headers_for_pods(site_of):
-    changed = headers(set=[{"name": f"header-{each}", "value": f"value-{each}"} for each in "ab"])
-    site = site_with(site_of, CLASS, *of_host(
-        "set-headers.example.com", rule(backend("web"), paths=("/echo",), filters=(changed,))))
-    assert site.converge(**FLAGS) == []
-    seen = clients.plain(site.http, "set-headers.example.com", "/echo")
-    sent = {name.lower(): value for name, value in seen.pod["headers"]}
-    assert (sent["header-a"], sent["header-b"]) == ("value-a", "value-b")
 
 
 # --- Routes beside HTTPRoutes ------------------------------------------------------------
