@@ -153,6 +153,19 @@ class EvaluatedRoute:
         return validation.terminates(self.route)
 
     @property
+    def is_ended(self) -> bool:
+        """True if its TLS ends on the BIG-IP, and its pods get what is in the connections, whatever that is.
+
+        It is one of passthrough otherwise: of a Host, and without requests.
+        """
+        return self.termination == "passthrough" and self.route.tls_secret is not None
+
+    @property
+    def waits(self) -> bool:
+        """True if what may serve it stays as it is, until its certificates are read and checked."""
+        return self.pending or (self.is_ended and self.pending_secret is not None)
+
+    @property
     def needs_default_ca(self) -> bool:
         """True if nothing but the administrator's authorities can verify its pods."""
         return self.asks_over_tls and not self.destination_ca and not self.pending

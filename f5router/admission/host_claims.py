@@ -20,7 +20,7 @@ from f5router.admission.validation import terminates
 from f5router.model import hostnames, names
 from f5router.model.cluster import Key, Origin, PathMatch, Route
 from f5router.model.findings import CLAIMED
-from f5router.model.request_match import RequestMatch
+from f5router.model.request_match import NO_REQUEST, RequestMatch
 
 WON = ("", None)
 _PORTS = (80, 443)
@@ -85,14 +85,19 @@ def resolve(routes: Iterable[EvaluatedRoute], *, ownership: bool,
             subdomain.hold(claim)
         if verdicts[key] is None:
             wildcards += [claim] if claim.wildcard else []
-            passes_below |= claim.is_for_any_depth and claim.termination == "passthrough"
+            passes_below |= claim.is_for_any_depth and _kind(claim.route) == "passthrough"
     on_port_80 = sorted((wildcard for wildcard in wildcards if wildcard.insecure != "None"),
                         key=lambda c: c.route.key)
-    passthrough = any(wildcard.termination == "passthrough" for wildcard in wildcards)
+    passthrough = any(_kind(wildcard.route) == "passthrough" for wildcard in wildcards)
     secure = any(wildcard.termination in ("edge", "reencrypt") for wildcard in wildcards)
     return ClaimResult(
         verdicts, passthrough, passes_below, False, tuple(on_port_80), secure, subdomain.owner(),
         subdomain.deep, frozenset(each.namespace for each in above))
+
+
+def _kind(route: Route) -> str:
+    """Return the termination of what a Route serves; "" if it shows a certificate alone."""
+    return "" if route.match == NO_REQUEST else terminates(route)
 
 
 class _Place:
@@ -116,7 +121,7 @@ class _Place:
         """Return the holder that excludes a Route: a holder of the path, or passthrough beside other TLS."""
         if (holder := next(filter(None, (self._holder(path, route) for path in _paths(route))), None)):
             return holder
-        kind = terminates(route)
+        kind = _kind(route)
         return (self._secure if kind == "passthrough" else self._passthrough) if kind else None
 
     def _holder(self, path: "_Path", route: Route) -> Route | None:
@@ -128,7 +133,7 @@ class _Place:
         return self._matches.get((path, _untied(route.match)))
 
     def hold(self, route: Route) -> None:
-        kind = terminates(route)
+        kind = _kind(route)
         self.owner = self.owner or route
         for path in _paths(route):
             self._paths.setdefault(path, route)

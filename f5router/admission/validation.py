@@ -68,7 +68,8 @@ def check(route: Route, *, extended: bool, secret: Secret | None = None, pods: S
         tls = RouteTLS("reencrypt")  # towards the pods alone, whose authorities are to be checked
     problems += _termination_problems(tls, extended)
     if secret is not None:
-        tls = replace(tls, certificate=secret.certificate, key=secret.private_key)
+        ended = "edge" if tls.termination == "passthrough" else tls.termination
+        tls = replace(tls, certificate=secret.certificate, key=secret.private_key, termination=ended)
         if not secret.certificate and not secret.not_loaded:
             problems.append(f"{_IN_SECRET['spec.tls.certificate']}: no certificate specified")
     fields = _IN_SECRET if secret is not None else {}

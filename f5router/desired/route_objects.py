@@ -9,6 +9,7 @@ from f5router.admission.host_claims import ClaimResult
 from f5router.desired import (
     baseline,
     client_tls,
+    connections,
     default_backend,
     default_certificate,
     edge,
@@ -35,13 +36,10 @@ from f5router.model.ltm import (
     CheckedRedirect,
     ClientSSL,
     Forward,
-    IRule,
     Object,
-    Pool,
     Record,
     Redirect,
     Rule,
-    attachment_ref,
     record_ref,
     rule_ref,
 )
@@ -70,10 +68,10 @@ def host_objects(host: str, checked: Iterable[EvaluatedRoute], claims: ClaimResu
     for evaluated in (c for c in checked if (refused := verdicts[c.route.key]) and refused.protects):
         builder.closing[evaluated.route.key] = builder.close(evaluated)
     for number, evaluated in enumerate(admitted, start=1):
-        builder.add_pending(evaluated) if evaluated.pending else builder.add_route(evaluated)
+        builder.add_pending(evaluated) if evaluated.waits else builder.add_route(evaluated)
         if number % ROUTES_OF_A_STEP == 0:
             yield
-    builder.except_always(checked)
+    builder.add_last(checked)
     builder.objects |= {rule.ref: rule for rule in default_backend.closing_rules(
         host, checked, claims, builder.objects.values(), config, facts)}
     uses = builder.uses if not config.front_ends else {
@@ -172,7 +170,7 @@ class _HostBuilder:
         used: set[Ref] = set()
         tls, forward = self._towards_pods(evaluated)
         if termination == "passthrough":
-            used.add(self._passthrough(route, forward.pool))
+            used |= self._passthrough(evaluated, forward.pool)
         elif termination:
             certificate = self._certificate if evaluated.key_pair else frozenset()
             used |= self._rules(evaluated, self.facts.https, names.SECURE_POLICY,
@@ -197,6 +195,9 @@ class _HostBuilder:
         if evaluated.route.match == request_match.NO_REQUEST:
             self.uses[key] = self._certificate
             return
+        if evaluated.is_ended:
+            self._await_ended(evaluated, record_ref(group, self._record))
+            return
         secure = self._any_rules(evaluated, names.SECURE_POLICY)
         self.uses[key] = secure | self._any_rules(evaluated, names.INSECURE_POLICY)
         self.undetermined |= self.uses[key]
@@ -204,6 +205,12 @@ class _HostBuilder:
             self.undetermined |= {record_ref(group, self._record)}
         if self.needs_exclusion and evaluated.termination:
             self.add(Record(group, self._record, names.EXCLUSION, frozenset({min(secure)})))
+
+    def _await_ended(self, evaluated: EvaluatedRoute, record: Ref) -> None:
+        """Keep the record that is there for connections; without one they are reset, see `add_last`."""
+        self.uses[evaluated.route.key] = self._certificate | {record}
+        self.undetermined |= {record} if evaluated.route.service else set()
+        self._add_all(connections.needed(evaluated.route, self._record, self.config))
 
     def _any_rules(self, evaluated: EvaluatedRoute, policy: str) -> frozenset[Ref]:
         """Return all Rules that a Route may have in a policy, whatever its path."""
@@ -218,12 +225,11 @@ class _HostBuilder:
         # It waits for a Secret only where all do.
         return record.ref if evaluated.pending_secret and record.ref in self.objects else self.add(record)
 
-    def except_always(self, checked: Iterable[EvaluatedRoute]) -> None:
-        """Except a Host from wildcards of any depth, whatever becomes of its Routes."""
-        taken_over = protection.taken_over(self.config, self.facts)
-        record = Record(self._full(names.PASSTHROUGH_GROUP), self._record, names.EXCLUSION, taken_over)
-        if self._passed_by_depth and self.config.https_virtual and protection.is_excepted(
-                checked, self._claims, self.objects.get(record.ref)):
+    def add_last(self, checked: Iterable[EvaluatedRoute]) -> None:
+        """Add the passthrough record that the Host has whatever becomes of its Routes, if it needs one."""
+        ref = record_ref(self._full(names.PASSTHROUGH_GROUP), self._record)
+        if record := connections.last_record(checked, self._claims, self.objects.get(ref), self._record,
+                                             self.config, self.facts, passed=self._passed_by_depth):
             self.add(record)
 
     def _insecure(self, evaluated: EvaluatedRoute, forward: Forward, tls: str, *,
@@ -324,21 +330,12 @@ class _HostBuilder:
                 evaluated, self.admitted, self._full(policy), host, frozenset(required), protected))
         return refs
 
-    def _passthrough(self, route: Route, target: str) -> Ref:
+    def _passthrough(self, evaluated: EvaluatedRoute, target: str) -> set[Ref]:
+        """Lead connections to a pool; returns what must be there."""
         if tcp := front_ends.tcp_virtual(self.config):
-            return tcp_objects.lead(route, tcp, target, self.config, self.add)
-        group = self._full(names.PASSTHROUGH_GROUP)
-        virtual = self.config.https_virtual
-        assert virtual is not None, "Routes with TLS have a fault without it"
-        irule = attachment_ref(virtual, "rules", self._full(names.PASSTHROUGH_IRULE))
-        name = sni_records.name_of(self.host, any_depth=route.wildcard_policy == hostnames.ANY_DEPTH)
-        required = {Ref(Pool.KIND, target), irule}
-        required |= {Ref(IRule.KIND, self._full(names.PASSTHROUGH_IRULE))} if name.startswith("..") else set()
-        required |= self._add_client_limits(virtual, target)
-        required |= self._add_all(option_objects.of_passthrough(route, name, self.config))
-        if route.origin is not None:
-            required.add(self.add(Record(self._full(names.OWNER_GROUP), name, names.route(route.key))))
-        return self.add(Record(group, name, target, frozenset(required)))
+            return {tcp_objects.lead(evaluated.route, tcp, target, self.config, self.add)}
+        own = self._certificate if evaluated.is_ended else frozenset()
+        return {connections.lead(evaluated, self.host, target, self.config, self.add), *own}
 
     def _towards_pods(self, evaluated: EvaluatedRoute) -> tuple[str, Forward]:
         """Add a Route's pool with its TLS; returns the digest of that, "" for none, and the action for it."""

@@ -53,6 +53,9 @@ Service's pool has at least two components after "openshift_"."""
 EXCLUSION = "terminate"
 """Data of an exclusion record in PASSTHROUGH_GROUP: TLS of this Host ends on the BIG-IP, although that of the
 wildcard above it is passed through."""
+ENDED = EXCLUSION
+"""Begin of the data of a record in PASSTHROUGH_GROUP, before the full path of a pool: TLS of this Host ends
+on the BIG-IP, and the connection goes to the pool without HTTP."""
 PASSTHROUGH_GROUP = "ssl_passthrough_servername_dg"
 REENCRYPT_GROUP = "ssl_reencrypt_serverssl_dg"
 BY_SERVICE = "services"

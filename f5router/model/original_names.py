@@ -8,6 +8,7 @@ pkg/router/f5/f5.go (release-3.11).
 
 import re
 
+from f5router.model import names
 from f5router.model.cluster import Key
 
 COMMON = "/Common"
@@ -70,5 +71,6 @@ def is_record(group: str, name: str, data: str) -> bool:
 
 
 def pool(folder: str, data: str) -> str:
-    """Return the full path of the pool in a record of its data-groups."""
+    """Return the full path of the pool in a record of its data-groups, or of the router's."""
+    data = data.removeprefix(names.ENDED)
     return data if data.startswith("/") else f"{folder}/{data}"

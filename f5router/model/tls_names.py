@@ -8,6 +8,7 @@ from f5router.model import names, objects
 from f5router.model.client_tls import TLSKeyPair
 from f5router.model.cluster import Key, Route
 from f5router.model.front_end_names import PATTERN, named
+from f5router.model.gateway import GATEWAY, TLS_ROUTE
 from f5router.model.names import HEX, STEM, full_path, rule_namespace, server_name, shorten
 from f5router.model.objects import digest
 
@@ -111,11 +112,12 @@ def certificate_key(route: Route) -> Key:
     """Return the namespace and the name in the names of the files with a Route's certificate.
 
     Those of a virtual Route are in the namespace that holds its Host, whatever pods it leads to, and all
-    that are of one kind and name one Secret share them.
+    that are of one kind and name one Secret share them; a TLSRoute shares them with its Gateway.
     """
     if route.origin is None or route.tls_secret is None:
         return route.key
-    return certificate_owner(route.origin.kind, route.claim_namespace, route.tls_secret)
+    kind = GATEWAY if route.origin.kind == TLS_ROUTE else route.origin.kind
+    return certificate_owner(kind, route.claim_namespace, route.tls_secret)
 
 
 def certificate_owner(kind: str, namespace: str, secret: Key) -> Key:

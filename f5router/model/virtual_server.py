@@ -117,7 +117,8 @@ class FrontEnd:
     unread: tuple[Key, ...] = ()
     """Owners of certificates whose server names are not known yet; see tls_names.certificate_owner."""
     any_depth: bool = False
-    """True if wildcards of any depth may have their TLS passed through."""
+    """True if wildcards of any depth may have their connections led by the server name, and TLS may end for
+    connections without requests."""
 
     @property
     def first(self) -> str:

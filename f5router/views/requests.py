@@ -207,7 +207,7 @@ def _exact_hosts(rule: Rule) -> frozenset[str]:
 
 def _passthrough(request: Request, objects: Mapping[Ref, Object], group: str, steps: list[str],
                  down: Down) -> Answer | None:
-    """Look up the server name as the iRule does; None if TLS ends on the BIG-IP."""
+    """Look up the server name as the iRule does; None if the BIG-IP looks at requests."""
     for name in sni_records.deciding(request.host):
         record = objects.get(record_ref(group, name))
         if not isinstance(record, Record):
@@ -215,8 +215,10 @@ def _passthrough(request: Request, objects: Mapping[Ref, Object], group: str, st
         if record.data == names.EXCLUSION:
             steps.append(f"server name {request.host}: record {name} of {group} excepts it, TLS ends here")
             return None
-        steps.append(f"server name {request.host}: record {name} of {group} passes TLS through")
-        return _to_pool(HTTPS, record.ref, record.data, objects, steps, down)
+        pool = record.data.removeprefix(names.ENDED)
+        does = "passes TLS through" if pool == record.data else "ends TLS, and looks for no requests in it"
+        steps.append(f"server name {request.host}: record {name} of {group} {does}")
+        return _to_pool(HTTPS, record.ref, pool, objects, steps, down)
     steps.append(f"server name {request.host}: no record of {group}, TLS ends here")
     return None
 

@@ -177,7 +177,8 @@ class RouteView:
     path_match: str
     """segments, text or exact."""
     termination: str
-    """"" for HTTP alone, edge, reencrypt or passthrough."""
+    """"" for HTTP alone, edge, reencrypt, passthrough, or names.ENDED for TLS that ends here, with something
+    else than requests in it."""
     insecure: str
     """Policy of port 80: None, Allow or Redirect."""
     status: Status

@@ -95,7 +95,8 @@ def view(record: RouteRecord, now: datetime.datetime, locator: Locator | None = 
         namespace=route.key.namespace, id=route.key.name, kind=kind, name=source.name,
         field=route.origin.field if route.origin else "",
         host=evaluated.host, path=route.path, path_match=route.path_match.value,
-        termination=evaluated.termination, insecure=evaluated.insecure, status=status_of(known.verdict),
+        termination=names.ENDED if evaluated.is_ended else evaluated.termination,
+        insecure=evaluated.insecure, status=status_of(known.verdict),
         reason=verdict.reason, message=verdict.message, since=rfc3339(known.since), created=route.created,
         services=tuple(ServiceView("/".join(filter(None, (target.namespace, target.service))), target.port,
                                    weight)
@@ -147,8 +148,10 @@ def _leads(needed: NeededObject) -> bool:
 def _rule(needed: NeededObject, record: RouteRecord) -> RuleView:
     wanted = needed.desired
     if isinstance(wanted, Record):
-        return RuleView(wanted.name, wanted.group, f"server name is {sni_records.host_of(wanted.name)}",
-                        f"pool {wanted.data}", needed.state, needed.refusal)
+        pool = wanted.data.removeprefix(names.ENDED)
+        how = "" if pool == wanted.data else ", TLS ends here"
+        return RuleView(wanted.name, wanted.group, f"server name is {sni_records.host_of(wanted.name)}{how}",
+                        f"pool {pool}", needed.state, needed.refusal)
     if isinstance(wanted, DefaultPool):
         does = f"pool {wanted.pool}" if is_of_service(wanted.pool) else "reset"
         return RuleView("pool", wanted.virtual, "every connection", does, needed.state, needed.refusal)

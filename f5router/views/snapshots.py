@@ -77,7 +77,7 @@ def _needed(reconciler: Reconciler, refs: Iterable[Ref]) -> tuple[NeededObject, 
 def _certificate(reconciler: Reconciler, evaluated: EvaluatedRoute) -> str:
     """Return the certificate of the Host's client SSL profile, whichever of its Routes has brought it."""
     objects = reconciler.engine.objects
-    if evaluated.termination not in ("edge", "reencrypt"):
+    if evaluated.termination not in ("edge", "reencrypt") and not evaluated.is_ended:
         return ""
     profile = objects.get(Ref(ClientSSL.KIND, tls_names.client_ssl(
         reconciler.engine.folder, evaluated.host, evaluated.route.key.front_end)))

@@ -33,7 +33,7 @@ PLAIN = "plain"
 
 @dataclass(frozen=True)
 class Decision:
-    """kind: pool, redirect, reset, none, unavailable or passthrough. members: those that may get the
+    """kind: pool, redirect, reset, none, unavailable, passthrough or ended. members: those that may get the
     request.
 
     "pool" with no members, and "none", are what a client sees as a reset at the request
@@ -75,8 +75,11 @@ def _passthrough(store: Store, virtual: Item, request: Request) -> Decision | No
     pool = next(filter(None, map(records.get, _looked_up(store, rule, name))), None)
     if not pool or name.startswith(".") or pool == TERMINATE:
         return None
-    pool = names.full_path(pool, names.folder_of(rule))
-    return Decision("passthrough", pool, selection.members(store, pool))
+    ended = pool.startswith(f"{TERMINATE}/")
+    pool = names.full_path(pool.removeprefix(TERMINATE), names.folder_of(rule))
+    profile = selection.client_ssl(store, virtual.path, request.sni) if ended else None
+    return Decision("ended" if ended else "passthrough", pool, selection.members(store, pool),
+                    client_ssl_profile=profile)
 
 
 def _looked_up(store: Store, rule: str, name: str) -> Iterator[str]:

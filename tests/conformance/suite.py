@@ -70,14 +70,17 @@ EXTENDED: Mapping[str, Mapping[str, str]] = {"GATEWAY-HTTP": {
     "HTTPRouteResponseHeaderModifier": "HTTPRouteResponseHeaderModification",
     "HTTPRouteRewriteHost": "HTTPRouteHostRewrite",
     "HTTPRouteRewritePath": "HTTPRoutePathRewrite",
-}, "GATEWAY-TLS": {}}
+}, "GATEWAY-TLS": {"TLSRouteListenerTerminateSupportedKinds": "TLSRouteModeTerminate"}}
 """Tests of extended features of each profile, with their features, a space between two."""
-PROVISIONAL = (
-    "TCPRouteInvalidBackendRefNonexistent", "TCPRouteInvalidCrossNamespaceBackendRef",
-    "TCPRouteInvalidNonTCPListener", "TCPRouteMultipleRoutesAttachment", "TCPRouteParentRefAttachAll",
-    "TCPRouteParentRefPortAndSectionName", "TCPRouteReferenceGrant", "TCPRouteWeightedRouting",
-)
-"""Tests of no profile here."""
+PROVISIONAL: Mapping[str, str] = {
+    "TLSRouteMixedTerminationSameNamespace": "TLSRouteModeMixed TLSRouteModeTerminate",
+    "TLSRouteTerminateSimpleSameNamespace": "TLSRouteModeTerminate",
+    **dict.fromkeys((
+        "TCPRouteInvalidBackendRefNonexistent", "TCPRouteInvalidCrossNamespaceBackendRef",
+        "TCPRouteInvalidNonTCPListener", "TCPRouteMultipleRoutesAttachment", "TCPRouteParentRefAttachAll",
+        "TCPRouteParentRefPortAndSectionName", "TCPRouteReferenceGrant", "TCPRouteWeightedRouting"), ""),
+}
+"""Tests of no profile here, with their extended features."""
 PROFILES: Mapping[str, tuple[str, ...]] = {
     "GATEWAY-HTTP": (*GATEWAY, *HTTP_ROUTE), "GATEWAY-TLS": (*GATEWAY, *TLS_ROUTE)}
 """Core tests of each profile."""

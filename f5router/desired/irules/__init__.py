@@ -133,7 +133,9 @@ def passthrough_irule(folder: str, *, source: bool = True, proxied: bool = False
         source: True if clients stay with their pods where no record says otherwise.
         proxied: True if connections begin with a header of the PROXY protocol, which it removes.
         strict: True if a name without a certificate is refused: tls_commands.py.
-        any_depth: True if there may be records of wildcards of any depth, and sni_records.EVERY.
+        any_depth: True if there may be records of wildcards of any depth, sni_records.EVERY, and records
+            that begin with names.ENDED: TLS of these names ends here, and HTTP is in passthrough mode from
+            before the handshake on (clouddocs, HTTP::disable).
     Raises: ValueError: folder is not a plain full path.
     """
     return _text("openshift_passthrough_irule.tcl", folder, source=source, proxied=proxied,
@@ -373,8 +375,9 @@ def _text(name: str, folder: str, refuse: str = "", *, respond: str = "", source
     for mark, commands, wanted in (
             ("@STRICT@\n", tls_commands.LOOK_UP, strict), ("@REFUSED@\n", tls_commands.REFUSE, strict),
             ("@ANY_DEPTH@\n", tls_commands.ANY_DEPTH, any_depth),
-            ("@EVERY@\n", tls_commands.EVERY, any_depth)):
+            ("@EVERY@\n", tls_commands.EVERY, any_depth), ("@ENDED@\n", tls_commands.ENDED, any_depth)):
         text = text.replace(mark, commands if wanted else "")
+    text = tls_commands.lead(text, ended=any_depth)
     text = text.replace("@LEASE_S@", str(LEASE_S))
     text = text.replace("@HEADERS@", " ".join(STRIPPED_HEADERS))
     text = text.replace("@SOURCE@", names.SOURCE if source else names.NO_PERSISTENCE)

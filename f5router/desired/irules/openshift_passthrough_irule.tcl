@@ -172,6 +172,7 @@ when CLIENT_DATA {
                     set f5r_stay [class match -value $f5r_name equals @FOLDER@/openshift_persistence_dg]
                 }
             }
+@ENDED@
         }
     }] } {
         log local0.err "f5router: error while reading a ClientHello; connection left as it is"
@@ -192,11 +193,7 @@ when CLIENT_DATA {
     } else {
         set f5r_need 0
         set f5router_passthrough 1
-        # Never end TLS here that the Route wants ended in the pod.
-        if { [catch {
-            pool $f5r_pool
-            SSL::disable
-        }] } {
+@NEVER@
             log local0.err "f5router: passthrough to $f5r_pool failed; connection rejected"
             reject
         } else {

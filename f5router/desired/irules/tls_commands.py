@@ -105,7 +105,7 @@ LOOK_UP = f"""            # A name without a certificate is refused, unless its 
             }}
 
 """
-REFUSE = """    } elseif { $f5r_pool eq "" && $f5r_state eq "refuse" } {
+REFUSE = """    } elseif { @UNPASSED@ && $f5r_state eq "refuse" } {
         set f5r_need 0
         # Record of an alert: fatal, unrecognized_name.
         if { [catch {
@@ -145,6 +145,32 @@ EVERY = f"""            # The pool of clients without a name, and of names witho
 
 """
 
+ENDED = """            # TLS of a name whose record begins so ends here, and nothing looks for requests in it.
+            if { [string range $f5r_pool 0 9] eq "terminate/" } {
+                set f5r_pool [string range $f5r_pool 9 end]
+                set f5r_ended 1
+            }
+"""
+"""Commands that read a record which begins with names.ENDED."""
+
+NEVER = """        # Never end TLS here that the Route wants ended in the pod.
+        if { [catch {
+            pool $f5r_pool
+            SSL::disable
+        }] } {
+"""
+NEVER_OR_ENDED = """        # Never end TLS here that the Route wants ended in the pod.
+        if { [catch {
+            pool $f5r_pool
+            if { [info exists f5r_ended] } {
+                HTTP::disable
+            } else {
+                SSL::disable
+            }
+        }] } {
+"""
+"""Commands that lead a connection to its pool, without and with records that begin with names.ENDED."""
+
 STRIP = """binary scan $f5r_data @${f5r_skip}a* f5r_data"""
 """Command that removes the header from a copy of the payload."""
 
@@ -162,6 +188,13 @@ CHECK = """if { ![info exists f5router_ends] } {
         return
     }"""
 """Commands that end a request on a connection without a header, as one from before it was expected."""
+
+
+def lead(text: str, *, ended: bool) -> str:
+    """Fill in the commands that decide about a connection. Args: ended: True if some end TLS here."""
+    text = text.replace("@NEVER@\n", NEVER_OR_ENDED if ended else NEVER)
+    return text.replace("@UNPASSED@", '($f5r_pool eq "" || [info exists f5r_ended])' if ended
+                        else '$f5r_pool eq ""')
 
 
 def fill(text: str, *, read: str, proxied: bool) -> str:

@@ -11,7 +11,7 @@ from f5router.model.gateway import GATEWAY, GROUP, Gateway, KindRef, ParentRef
 from f5router.model.hostnames import quote
 from f5router.sources.gateway import conditions, hosts
 from f5router.sources.gateway.conditions import Conditions, StatusCondition, false, true
-from f5router.sources.gateway.listeners import TLS, CheckedListener
+from f5router.sources.gateway.listeners import TLS, CheckedListener, ends_connections
 from f5router.sources.gateway.references import GatewayView, allows_namespace
 from f5router.sources.gateway.route_rules import CheckedRoute
 
@@ -38,7 +38,10 @@ def attach(checked: CheckedRoute, gateway: Gateway, listeners: Iterable[CheckedL
 def _attached(checked: CheckedRoute, parent: ParentRef, gateway: Gateway,
               listeners: tuple[CheckedListener, ...], view: GatewayView) -> RouteAttachment:
     refused, shared = _match(checked, parent, gateway, listeners, view)
-    accepted = refused or checked.refusal or _wildcard(shared, listeners) or true(conditions.ACCEPTED)
+    ended = {each.number for each in listeners if ends_connections(each.listener)}
+    accepted = (refused or checked.refusal or _wildcard(shared, listeners)
+                or (checked.ended_refusal if any(number in ended for number, _ in shared) else None)
+                or true(conditions.ACCEPTED))
     return RouteAttachment(parent, Conditions.of(accepted, checked.resolved),
                       tuple(shared) if accepted.holds else ())
 

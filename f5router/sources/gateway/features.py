@@ -17,7 +17,7 @@ _ALWAYS = (
 _WITH_ADDRESSES = ("GatewayAddressEmpty", "GatewayPort8080", "GatewayStaticAddresses")
 """Where Gateways have addresses of their own, with any port."""
 _CLIENTS = "GatewayFrontendClientCertificateValidation"
-_OF_CLIENTS = (_CLIENTS, f"{_CLIENTS}InsecureFallback")
+_OF_CLIENTS = (_CLIENTS, f"{_CLIENTS}InsecureFallback", "TLSRouteModeMixed", "TLSRouteModeTerminate")
 """Where, moreover, the router's settings do not ask clients for certificates."""
 
 

@@ -31,6 +31,7 @@ from f5router.sources.gateway.conditions import Conditions, StatusCondition, fal
 from f5router.sources.gateway.references import GatewayView, permits
 from f5router.sources.settings import ServedPorts
 
+PASSTHROUGH, TERMINATE = "Passthrough", "Terminate"
 HTTP, HTTPS, TLS, TCP = "HTTP", "HTTPS", "TLS", "TCP"
 SECURE = (HTTPS, TLS)
 """Protocols of the virtual server on which clients speak TLS."""
@@ -101,6 +102,8 @@ def _check(gateway: Gateway, number: int, listener: GatewayListener, conflict: S
     kinds, unknown = _kinds(listener, view)
     accepted = _accepted(listener, conflict, served)
     usable, problem = _certificates(gateway, listener, view)
+    if accepted.holds and ends_connections(listener):
+        accepted = _ended_fault(gateway, listener, served) or accepted
     if clients is not None and listener.protocol == HTTPS:
         if accepted.holds:
             accepted = _clients_fault(served) or clients.accepted or accepted
@@ -112,6 +115,30 @@ def _check(gateway: Gateway, number: int, listener: GatewayListener, conflict: S
     of = Conditions.of(accepted, conflicted, resolved, *([overlap] if overlap else ()))
     return CheckedListener(number, listener, kinds, of, front_end, usable,
                            clients.validation if clients and not _clients_fault(served) else None)
+
+
+def ends_connections(listener: GatewayListener) -> bool:
+    """True if TLS of a listener for TLSRoutes ends on the BIG-IP."""
+    return listener.protocol == TLS and listener.tls_mode == TERMINATE
+
+
+def _ended_fault(gateway: Gateway, listener: GatewayListener, served: ServedPorts) -> StatusCondition | None:
+    """Return why connections without requests cannot be had from such a listener; None if they can.
+
+    Client certificates are checked with requests where a profile alone does not refuse.
+    """
+    text = ""
+    if served.ports is not None:
+        text = ("tls.mode: Terminate is supported with protocol TLS on addresses of the Gateway's own alone, "
+                "by --gateway-addresses")
+    elif served.asks_clients:
+        text = ("tls.mode: Terminate is not supported with protocol TLS where the router's settings ask "
+                "clients for certificates")
+    elif gateway.validation(listener.port) is not None and any(
+            each.port == listener.port and each.protocol == HTTPS for each in gateway.listeners):
+        text = ("tls.mode: Terminate is not supported with protocol TLS on a port whose HTTPS listeners ask "
+                "clients for certificates, by spec.tls.frontend")
+    return false(conditions.ACCEPTED, conditions.UNSUPPORTED_VALUE, text) if text else None
 
 
 def _clients_fault(served: ServedPorts) -> StatusCondition | None:
@@ -187,9 +214,10 @@ def _unsupported(listener: GatewayListener) -> str:
         return "hostname: a listener of protocol TCP cannot have one" if listener.hostname else ""
     if listener.protocol == HTTP:
         return ""
-    if listener.tls_mode != (mode := "Passthrough" if listener.protocol == TLS else "Terminate"):
+    modes = (PASSTHROUGH, TERMINATE) if listener.protocol == TLS else (TERMINATE,)
+    if listener.tls_mode not in modes:
         return (f"tls.mode: {quote(listener.tls_mode)} is not supported with protocol {listener.protocol}, "
-                f"only {mode}")
+                f"only {' and '.join(modes)}")
     if listener.options:
         return f"tls.options: {quote(listener.options[0])} is not supported"
     return ""
@@ -203,7 +231,7 @@ _OF_CERTIFICATES = (conditions.INVALID_CERTIFICATE, conditions.NOT_PERMITTED, co
 def _certificates(gateway: Gateway, listener: GatewayListener,
                   view: GatewayView) -> tuple[tuple[ServerCertificate, ...], StatusCondition | None]:
     """Return the certificates of a listener, and what is wrong with one of them; None for nothing."""
-    if listener.protocol != HTTPS:
+    if listener.protocol != HTTPS and not ends_connections(listener):
         return (), None
     if not listener.certificates:
         return (), false(conditions.RESOLVED, conditions.INVALID_CERTIFICATE,

@@ -282,7 +282,7 @@ def front_ends(gateway: Key, listeners: Iterable[CheckedListener], served: Serve
         yield replace(template, addresses=served.addresses, name=name,
                       http=None if secure or plain else http, https=https if secure else None,
                       tcp=tcp if plain else None, http_port=port, https_port=port,
-                      own_default=any(each.listener.protocol == HTTPS and each.listener.hostname == hosts.ALL
+                      own_default=any(each.certificates and each.listener.hostname == hosts.ALL
                                       for each in of_port),
                       validation=next((each.validation for each in of_port
                                        if each.listener.protocol == HTTPS), None),

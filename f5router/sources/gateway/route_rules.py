@@ -61,6 +61,8 @@ class CheckedRoute:
     """Why nothing of it can be served; None if it can."""
     resolved: StatusCondition
     rules: tuple[CheckedRule, ...] = ()
+    ended_refusal: StatusCondition | None = None
+    """Why a TLSRoute cannot be served by listeners that end TLS; None if it can."""
 
 
 def check(route: HTTPRoute, view: GatewayView) -> CheckedRoute:

@@ -16,7 +16,7 @@ from f5router.model.request_match import ANY_REQUEST, NO_REQUEST, RequestMatch
 from f5router.model.route_options import RouteOptions
 from f5router.sources.gateway import certificates, filters, hosts, matches
 from f5router.sources.gateway.backends import BackendTarget
-from f5router.sources.gateway.listeners import HTTP, HTTPS, CheckedListener
+from f5router.sources.gateway.listeners import HTTP, HTTPS, CheckedListener, ends_connections
 from f5router.sources.gateway.ranks import Order
 from f5router.sources.gateway.route_rules import CheckedRoute, CheckedRule
 
@@ -126,7 +126,8 @@ def _base(gateway: Gateway, listener: CheckedListener, host: str, key: Key, *, c
     """Return a Route with what its listener says."""
     protocol, named = listener.listener.protocol, listener.listener.hostname
     secure = protocol == HTTPS
-    own = secure and hosts.matches(named, host) and (host != hosts.ALL or bool(listener.front_end))
+    ends = secure or ends_connections(listener.listener)
+    own = ends and hosts.matches(named, host) and (host != hosts.ALL or bool(listener.front_end))
     secret = certificates.choose(listener.certificates, host).secret if own else None
     fields: dict[str, object] = {
         "uid": gateway.uid,

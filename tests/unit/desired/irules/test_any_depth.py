@@ -1,4 +1,4 @@
-"""openshift_passthrough_irule with wildcards of any depth."""
+"""openshift_passthrough_irule with wildcards of any depth, and with TLS that ends here, without HTTP."""
 
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
@@ -56,6 +56,34 @@ def test_what_no_record_covers(tmm, data, records, wanted):
 def test_other_texts_pass_them_over(tmm, name):
     plain = irules.passthrough_irule("/Common", source=False)
     assert pool(tmm, h.hello(name), {**RECORDS, ".._": "/p/every"}, plain) == ""
+
+
+@rows(("name", "strict", "wanted"), [
+    ("db.test", None, [("pool", "/p/db"), ("HTTP::disable",)]),
+    ("x.wild.test", None, [("pool", "/p/wild"), ("HTTP::disable",)]),
+    ("p.test", None, [("pool", "/p/p"), ("SSL::disable",)]),
+    ("db.test", {"db.test": "certificate", "/strict": "on"}, [("pool", "/p/db"), ("HTTP::disable",)]),
+    ("x.wild.test", {"/strict": "on"}, []),
+    ("p.test", {"/strict": "on"}, [("pool", "/p/p"), ("SSL::disable",)]),
+])
+def test_tls_of_a_name_ends_here_without_a_look_at_requests(tmm, name, strict, wanted):
+    """With strict SNI a name without a certificate is refused all the same."""
+    rule = irules.passthrough_irule("/Common", source=False, any_depth=True, strict=strict is not None)
+    records = {"db.test": "terminate/p/db", "..wild.test": "terminate/p/wild", "p.test": "/p/p"}
+    connection = tmm.run([rule], segments=[h.hello(name)], groups={
+        GROUP: records, "/Common/openshift_server_names_dg": strict or {}})
+    assert not connection.logs
+    decisive = [tuple(each) for each in connection.actions if each[0] in ("pool", *{
+        action[0] for action in wanted}) or each[:2] == ["SSL::disable"]]
+    assert decisive[:2] == wanted
+
+
+def test_a_text_that_does_not_know_such_records_rejects(tmm):
+    """The pool that they name for it does not exist."""
+    plain = irules.passthrough_irule("/Common", source=False)
+    connection = tmm.run([plain], segments=[h.hello("db.test")], groups={GROUP: {
+        "db.test": "terminate/p/db"}})
+    assert [tuple(each) for each in connection.actions if each[0] == "pool"] == [("pool", "terminate/p/db")]
 
 
 NAMES = st.lists(st.sampled_from("ab"), min_size=1, max_size=4).map(".".join)

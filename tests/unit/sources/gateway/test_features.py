@@ -14,15 +14,17 @@ UNNAMED = {"BackendTLSPolicy"}
 
 CLIENTS = ("GatewayFrontendClientCertificateValidation",
            "GatewayFrontendClientCertificateValidationInsecureFallback")
+ENDED = ("TLSRouteModeMixed", "TLSRouteModeTerminate")
 
 
 def test_features_are_those_that_are_tested():
     named = features.served(GatewaySettings(ranges=address_range.parse("10.0.0.0/24")))
-    tested = {name for tests in suite.EXTENDED.values() for names in tests.values() for name in names.split()}
+    tested = {name for tests in (*suite.EXTENDED.values(), suite.PROVISIONAL)
+              for names in tests.values() for name in names.split()}
     assert set(named) == tested - UNNAMED | KINDS
     assert list(named) == sorted(named)
     assert set(named) - set(features.served(GatewaySettings())) == {
-        "GatewayAddressEmpty", "GatewayPort8080", "GatewayStaticAddresses", *CLIENTS}
+        "GatewayAddressEmpty", "GatewayPort8080", "GatewayStaticAddresses", *CLIENTS, *ENDED}
 
 
 def test_the_status_of_a_class():
@@ -37,4 +39,4 @@ def test_a_router_that_asks_clients_itself_leaves_it_to_no_gateway():
     ranges = address_range.parse("10.0.0.0/24")
     asking, usual = (set(features.served(GatewaySettings(ranges=ranges, asks_clients=asks)))
                      for asks in (True, False))
-    assert usual - asking == {*CLIENTS}
+    assert usual - asking == {*CLIENTS, *ENDED}
