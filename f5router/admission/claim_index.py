@@ -37,6 +37,8 @@ class ClaimIndex:
         self._routes: dict[Key, EvaluatedRoute] = {}
         self._subdomains: dict[_Domain, dict[str, Mapping[Key, EvaluatedRoute]]] = {}
         """By subdomain, then by Host; see `small.put`."""
+        self._lower: dict[_Domain, dict[_Domain, None]] = {}
+        """By domain: the subdomains of Routes below it, at any depth; by "" all of the front end but that."""
         self._oldest: dict[_Domain, dict[str, _Claim]] = {}
         """By subdomain, then by Host that is no wildcard: the oldest claim."""
         self._verdicts: dict[Key, Rejection | None] = {}
@@ -69,11 +71,19 @@ class ClaimIndex:
             small.remove(hosts, old.host, key)
             if not hosts:
                 del self._subdomains[domain]
+                for above in _ancestors(domain):
+                    del self._lower[above][domain]
+                    if not self._lower[above]:
+                        del self._lower[above]
         if checked is not None:
             self._routes[key] = checked
             domain = key.front_end, checked.subdomain
             self._changed.setdefault(domain, set()).add(checked.host)
-            small.put(self._subdomains.setdefault(domain, {}), checked.host, key, checked)
+            if domain not in self._subdomains:
+                self._subdomains[domain] = {}
+                for above in _ancestors(domain):
+                    self._lower.setdefault(above, {})[domain] = None
+            small.put(self._subdomains[domain], checked.host, key, checked)
 
     def take(self) -> Iterator[tuple[Site, Mapping[Key, EvaluatedRoute], ClaimResult]]:
         """Yield each Host whose result may have changed since the last call; without Routes when gone."""
@@ -113,11 +123,8 @@ class ClaimIndex:
 
     def _above(self, domain: _Domain) -> tuple[DeepWildcard, ...]:
         """Return the wildcards of any depth that cover a subdomain, of domains above it."""
-        front_end, name = domain
-        above = []
-        while self._deep and (name := hostnames.parent(name)):
-            above += [deep] if (deep := self._deep.get((front_end, name))) else []
-        return tuple(above)
+        above = _ancestors(domain) if self._deep else ()
+        return tuple(deep for each in above if each[1] and (deep := self._deep.get(each)))
 
     def _put_deep(self, domain: _Domain, deep: DeepWildcard | None) -> list[_Domain]:
         """Store the wildcard of any depth of a subdomain; returns the subdomains below if it differs."""
@@ -126,28 +133,18 @@ class ClaimIndex:
         self._deep.pop(domain, None)
         if deep is not None:
             self._deep[domain] = deep
-        return self._below(domain)
+        return list(self._lower.get(domain, ()))
 
     def _put_passing(self, domain: _Domain, claims: ClaimResult) -> list[_Domain]:
         """Record if all hosts below a domain are passed through. Returns: as _put_deep."""
         if claims.passes_below == (domain in self._passing):
             return []
         self._passing ^= {domain}
-        return self._below(domain)
+        return list(self._lower.get(domain, ()))
 
     def _is_passed_around(self, domain: _Domain) -> bool:
         """True if a wildcard of a domain above passes all hosts below it through."""
-        front_end, name = domain
-        while self._passing and name:
-            name = hostnames.parent(name)
-            if (front_end, name) in self._passing:
-                return True
-        return False
-
-    def _below(self, domain: _Domain) -> list[_Domain]:
-        front_end, name = domain
-        return [each for each in self._subdomains
-                if each[0] == front_end and (each[1].endswith(f".{name}") if name else each[1])]
+        return bool(self._passing) and any(above in self._passing for above in _ancestors(domain))
 
     def _rank(self, domain: _Domain, touched: set[str]) -> None:
         """Find the oldest claims of Hosts."""
@@ -182,6 +179,14 @@ class ClaimIndex:
         routes = list(itertools.chain.from_iterable(hosts[host].values() for host in some))
         self.resolved += len(routes)
         return resolve(routes, ownership=self._ownership, above=above)
+
+
+def _ancestors(domain: _Domain) -> Iterator[_Domain]:
+    """Yield the domains above one, and that of all hosts, the nearest first."""
+    front_end, name = domain
+    while name:
+        name = hostnames.parent(name)
+        yield front_end, name
 
 
 def _is_silent(checked: EvaluatedRoute) -> bool:
