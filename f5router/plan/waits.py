@@ -6,8 +6,10 @@ alone does not keep it back then, as a write that hangs holds up nothing but wha
 
 from collections.abc import Collection
 from functools import cached_property
+from typing import TypeGuard
 
-from f5router.model.front_end_names import front_end_of
+from f5router.model import names, tls_names
+from f5router.model.front_end_names import base_name, front_end_of
 from f5router.model.ltm import Attachment, BigIPState, ClientSSL, ClientSSLParent, Object, Record, Rule
 from f5router.model.objects import Ref
 from f5router.plan.change import AnyChange, Stage, asks_clients, checks_clients
@@ -17,7 +19,7 @@ _ORDERED = (Stage.CHECKED, Stage.PASSTHROUGH_IRULE, Stage.POLICY_STRATEGY)
 
 def may_wait(change: AnyChange) -> bool:
     """True for a Change that may wait for objects of others."""
-    return change.stage in _ORDERED or asks_clients(change.obj)
+    return change.stage in _ORDERED or asks_clients(change.obj) or _ends_tls(change.obj)
 
 
 class Waits:
@@ -31,6 +33,8 @@ class Waits:
 
         - Clients are checked when they have been asked for their certificates, and as long as they are:
           without that, the check would refuse them all. Those of other front ends do not matter.
+        - The iRule that switches TLS off is attached with the default profile: a BIG-IP refuses it without a
+          profile for clients.
         - A policy changes its strategy when its Rules are in place under either.
         - The original router's iRule is replaced when what gives pods their TLS is in place; what needs ours
           comes later.
@@ -40,6 +44,9 @@ class Waits:
             return next((ref for ref, asking in self._asking if _is_checked(asking, obj)), None)
         if asks_clients(obj):
             return next((ref for ref, check in self._leaving_checks if _is_checked(obj, check)), None)
+        if _ends_tls(obj):
+            return next((ref for ref, asking in self._asking if _is_default(asking)
+                         and _is_checked(asking, obj)), None)
         if change.stage == Stage.POLICY_STRATEGY:
             return next((ref for ref, policy in self._rules if policy == change.ref.path), None)
         if change.stage == Stage.PASSTHROUGH_IRULE:
@@ -64,8 +71,19 @@ class Waits:
                 if isinstance(obj := self._desired.get(ref) or self._observed.get(ref), Rule)]
 
 
+def _ends_tls(obj: Object) -> TypeGuard[Attachment]:
+    """True for the attachment of the iRule that passes TLS through."""
+    return isinstance(obj, Attachment) and base_name(obj.target) == names.PASSTHROUGH_IRULE
+
+
+def _is_default(asking: ClientSSL | ClientSSLParent | Attachment) -> bool:
+    """True for the default profile of a front end, and its attachment."""
+    path = asking.target if isinstance(asking, Attachment) else asking.path
+    return base_name(path) == tls_names.DEFAULT_CLIENTSSL
+
+
 def _is_checked(asking: ClientSSL | ClientSSLParent | Attachment, check: Attachment) -> bool:
-    """True if clients whom an object may ask for certificates are checked by this attachment of the iRule.
+    """True if clients whom an object may ask for certificates meet this attachment of an iRule.
 
     Parents without the name of a front end are for several ones.
     """

@@ -34,6 +34,7 @@ from f5router.model.ltm import (
 from f5router.model.ltm_nodes import Incomplete
 from f5router.model.objects import Ref
 from f5router.model.route_options import TCPMonitor
+from f5router.model.tls_names import DEFAULT_CLIENTSSL
 from f5router.plan.change import CREATE, DELETE, UPDATE, AnyChange, Change
 from f5router.reconcile.rollout import UNDER_WAY, Obstacles, Rollout
 from f5router.reconcile.row import OVERTAKEN_AFTER, HoldReason, RowState
@@ -323,6 +324,16 @@ def test_checks_and_profiles_of_different_front_ends_do_not_wait_for_each_other(
                   wanted=[asking], sent=[asking.ref])
     assert bool(bench.all()) is not waits
     bench = Bench(update(asking), there=[OTHER_CHECK, PROFILE, *FILES], sent=[OTHER_CHECK.ref])
+    assert bool(bench.all()) is not waits
+
+
+@pytest.mark.parametrize(("front_end", "waits"), [("", True), ("__b", False)])
+def test_tls_is_passed_through_once_it_can_end_here(front_end, waits):
+    """A BIG-IP refuses SSL::disable on a virtual server without a profile for clients."""
+    irule = IRule(f"/Common/{names.PASSTHROUGH_IRULE}", "when CLIENT_ACCEPTED {}")
+    default = replace(PROFILE, path=f"/Common/{DEFAULT_CLIENTSSL}{front_end}")
+    bench = Bench(create(Attachment("/Common/https", "rules", irule.path, IRule.KIND)), there=[irule],
+                  wanted=[default, PROFILE], sent=[default.ref, PROFILE.ref])
     assert bool(bench.all()) is not waits
 
 
