@@ -83,6 +83,8 @@ class Rollouts:
         self._number = count()
         self._routed_at = -math.inf
         """When Rules or records were written last by a rollout that had ended before, or was dropped."""
+        self._ended: set[HoldReason] = set()
+        """Reasons of deletes that have ended since the rollout under way began."""
         self.is_asking = self._has_asked = False
         """True while the units of a pair are asked, and once they were: a rollout may begin."""
 
@@ -152,7 +154,17 @@ class Rollouts:
         self.is_demanded = self.is_demanded or bool(self._retention.unread())
 
     def _note_recovery(self) -> None:
-        self._table.release(*FOR_SERVING)
+        self._release(*FOR_SERVING)
+
+    def _release(self, *reasons: HoldReason) -> None:
+        """Try deletes again that are held for these reasons, in the next Plan.
+
+        Until then they are held: a rollout under way must not delete what their objects need.
+        """
+        self._ended.update(reasons)
+        if self.current is None:
+            self._table.release(*self._ended)
+            self._ended.clear()
 
     def _may_begin(self) -> bool:
         """True unless the units of a pair are to be asked first which of them is active."""
@@ -334,7 +346,7 @@ class Rollouts:
         """Let a rollout go on after Changes of it."""
         waited = rollout.ended(changes, settled.done)
         if settled.done and (rollout is not self.current or rollout.is_dropped or not waited):
-            self._table.release(HoldReason.NEEDED)  # deletes may have waited for this reply
+            self._release(HoldReason.NEEDED)  # deletes may have waited for this reply
             if any(change.stage.is_routing for change in settled.done):
                 self._routed_at = self._clock()
         if len(settled.done) + len(settled.errors) < len(changes):
@@ -369,6 +381,7 @@ class Rollouts:
         """Record what a rollout leaves to be done."""
         self.current, self._device.unit.sender.uncertain = None, UncertainWrites()
         self._settle(rollout, self._clock())
+        self._release()
         if rollout.has_written and self._device.facts.original.reencrypt and not self._table.queue:
             self._reader.must_read("what was there only until the original's Rules were ours goes now")
         self.on_settled()

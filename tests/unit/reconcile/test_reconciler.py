@@ -35,6 +35,7 @@ from f5router.plan.change import DELETE, AnyChange
 from f5router.plan.diff import diff
 from f5router.reconcile.reconciler import Reconciler
 from f5router.reconcile.report import ROUTES_OF_A_TURN
+from f5router.reconcile.rollout import Obstacles, Rollout
 from f5router.reconcile.row import HoldReason, RowState
 from tests import pump
 from tests.builders import FACTS, Settings, endpoints, route, service
@@ -572,6 +573,19 @@ def test_what_a_write_that_hung_needed_goes_after_its_reply(serve):
     hanging.end()
     served.run()
     assert served.reconciler.table.rows == {}
+
+
+def test_a_delete_is_held_until_the_end_of_the_rollout(serve):
+    """Its object is there still, and the rollout must not delete what that needs."""
+    served = serve(service("web"), endpoints("10.1.1.1"), route("web"))
+    (rule,), table = served.refs(Rule.KIND), served.reconciler.table
+    table.hold(rule, HoldReason.NEEDED)
+    served.reconciler.rollouts.current = Rollout(
+        (), served.device, table, Obstacles(), now=served.clock.now)
+    table.on_recovery()
+    assert table.rows[rule].state is RowState.HELD
+    served.run()
+    assert table.rows == {}
 
 
 def test_what_a_write_needs_that_hung_and_goes_on_is_there(serve):
