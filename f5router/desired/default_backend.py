@@ -4,7 +4,9 @@ Its Rules have no condition and come last. Before them, in the closing band, eac
 lead nowhere what none of its Routes serves, on both ports and whatever becomes of these Routes: a tenant
 without pods, or one who waits for a certificate, never shares requests with the default backend. Rules are
 created in the order of their bands and deleted in the reverse one, so that there is no moment without them.
-A Host needs none where the rest of its requests comes to no pod, but gets an answer: see `Route.alone`.
+A Host needs none where the rest of its requests comes to no pod, but gets an answer: see `Route.alone`. On a
+front end of a Gateway all Hosts are one namespace's, and their routes those of several: there such a Rule
+keeps requests from wildcards above, too.
 The condition on the end of a name matches at any depth: names of more labels below a wildcard that is claimed
 do not come to the default backend either.
 
@@ -20,7 +22,7 @@ from f5router.desired import baseline, front_ends, rules
 from f5router.desired.settings import DesiredSettings
 from f5router.model import hostnames, names, request_match
 from f5router.model.device_facts import DeviceFacts
-from f5router.model.front_end_names import own_path
+from f5router.model.front_end_names import is_of_gateway, own_path
 from f5router.model.ltm import Object, Rule
 
 CLOSING = rules.MOST_PATHS + 1
@@ -57,11 +59,13 @@ def closing_rules(host: str, checked: Iterable[EvaluatedRoute], claims: ClaimRes
     if not holding or host == hostnames.ANY:
         return
     oldest = min(holding, key=lambda each: (each.route.age, each.route.key)).route
-    covered = not claims.around <= {oldest.claim_namespace}
+    alone = all(each.route.alone for each in holding)
+    of_gateway = is_of_gateway(config.front_end) and not alone
+    """True if a route, perhaps another namespace's, has a wildcard above, or all Hosts that nobody claims."""
+    covered = of_gateway or not claims.around <= {oldest.claim_namespace}
     labels = host.count(".") if host.startswith("*.") else 0
     last = names.priority_band("", labels=labels)
     slot = request_match.slot(oldest.match and request_match.ANY_REQUEST)
-    alone = all(each.route.alone for each in holding)
     waits = any(each.pending for each in checked)
     for policy, path, known, port in (
             (names.INSECURE_POLICY, config.http_virtual, facts.http, 80),
@@ -75,7 +79,7 @@ def closing_rules(host: str, checked: Iterable[EvaluatedRoute], claims: ClaimRes
                        rules.match_host(host, ports), baseline.nowhere(config.folder, facts),
                        hosts=frozenset({host}), slot=slot,
                        suffix=host[1:] if oldest.wildcard_policy == "Subdomain" else "")
-        if config.closes_hosts and not alone:
+        if config.closes_hosts and not alone and not of_gateway:
             yield closing
         if covered:
             yield replace(closing, name=names.rule(oldest.key, COVERED),

@@ -15,7 +15,7 @@ from f5router.model.gateway import Gateway
 from f5router.model.request_match import ANY_REQUEST, MOST_OWN_TIES, MOST_TIES
 from f5router.sources.gateway import hosts, translation
 from f5router.sources.gateway.attachment import RouteAttachment
-from f5router.sources.gateway.listeners import TCP, TLS, CheckedListener
+from f5router.sources.gateway.listeners import HTTP, HTTPS, TCP, TLS, CheckedListener
 from f5router.sources.gateway.ranks import Age, Order, Ranks
 from f5router.sources.gateway.route_rules import CheckedRoute
 from f5router.sources.gateway.translation import PlacedRoute, RoutePlace
@@ -65,8 +65,10 @@ class VirtualRoutes:
         """The HTTPRoutes that a host has."""
         self._served: dict[RoutePlace, Route] = {}
         self.routes: dict[Key, Route] = {}
-        self._catching: set[int] = set()
-        """Listeners of ports on which an HTTPRoute has the hosts that nobody claims."""
+        self._catching: set[tuple[int, str]] = set()
+        """Ports with the wildcards, or hosts.ALL, that HTTPRoutes have there."""
+        self._caught: set[tuple[int, str]] = set()
+        """Those that came or went since put_in_order."""
         self._named = frozenset(self._find_named())
         """The hosts that are answered for without any HTTPRoute."""
         self._shown = {site: translation.showing(gateway, self._listeners[site.listener], site.host)
@@ -116,6 +118,8 @@ class VirtualRoutes:
         for place, candidate in routes.items():
             bisect.insort(self._places.setdefault(place, []), candidate, key=_ORDER)
         for site in sites:
+            if site not in self._sites:
+                self._catch(site)
             bisect.insort(self._sites.setdefault(site, []), share.age)
         return self._settle({*touched, *_touched(share)})
 
@@ -175,27 +179,38 @@ class VirtualRoutes:
             del ages[bisect.bisect_left(ages, share.age)]
             if not ages:
                 del self._sites[site]
+                self._catch(site)
         return _touched(share)
+
+    def _catch(self, site: _Site) -> None:
+        """Record that a host has its first HTTPRoute, or none any more."""
+        listener = self._listeners[site.listener].listener
+        if listener.protocol in (HTTP, HTTPS) and (site.host == hosts.ALL or site.host.startswith("*.")):
+            changed = {(listener.port, site.host)}
+            self._catching ^= changed
+            self._caught ^= changed
 
     def _settle(self, touched: Collection[RoutePlace]) -> dict[Key, Route | None]:
         """Find what is served in some places."""
         for place in touched:
             candidates = self._places.get(place)
             self._unordered[place] = candidates[0].order if candidates else None
-        before, self._catching = self._catching, set(self._find_catching())
-        if different := before ^ self._catching:
-            touched = {*touched, *(place for place in self._served if place.listener in different)}
         return self._serve(touched)
 
-    def _find_catching(self) -> Iterator[int]:
-        for number, each in self._listeners.items():
-            owner = self._owners.get((each.listener.port, hosts.ALL))
-            if owner is not None and _Site(owner, hosts.ALL) in self._sites:
-                yield number
+    def _above(self, place: RoutePlace) -> Iterator[tuple[int, str]]:
+        """Yield the wildcards that cover the host of a place, and hosts.ALL, each with the port."""
+        port = self._listeners[place.listener].listener.port
+        return ((port, name) for name in hosts.patterns(place.host) if name != place.host)
 
     def put_in_order(self) -> dict[Key, Route | None]:
-        """Order matches of one rank, once after any number of changes. Returns: as put."""
+        """Order matches of one rank, and settle hosts below wildcards, once after any number of changes.
+
+        Returns: as put.
+        """
         moved, self._unordered = self._ranks.put(self._unordered), {}
+        caught, self._caught = self._caught, set()
+        if caught:
+            moved |= {place for place in self._served if not caught.isdisjoint(self._above(place))}
         return self._serve(moved)
 
     def _serve(self, places: Iterable[RoutePlace]) -> dict[Key, Route | None]:
@@ -224,8 +239,9 @@ class VirtualRoutes:
         return self._beside_others(closing, place)
 
     def _beside_others(self, route: Route, place: RoutePlace) -> Route:
-        """Return a Route as it is beside an HTTPRoute for all hosts that nobody claims."""
-        return replace(route, alone=False) if route.alone and place.listener in self._catching else route
+        """Return a Route as it is beside HTTPRoutes of wildcards above, and of hosts that nobody claims."""
+        caught = route.alone and any(above in self._catching for above in self._above(place))
+        return replace(route, alone=False) if caught else route
 
 
 _ORDER = attrgetter("order")
