@@ -60,3 +60,28 @@ def test_a_certificate_that_is_of_no_use_from_the_beginning(site_of, wide):
     site = site_with(site_of, wide, BAD)
     site.converge(**FLAGS)
     assert [who(site, host) for host in (HOST, OTHER)] == ["503", "bank"]
+
+
+@rows("wide", WIDE)
+def test_a_certificate_that_is_missing(site_of, wide):
+    """A listener that cannot be served for want of it has its hostname all the same."""
+    site = site_with(site_of, wide, secret("one", ONE))
+    assert site.converge(**FLAGS) == []
+    site.kube.delete("Secret", "infra", "one")
+    for _ in site.each_end(2, **FLAGS):
+        assert who(site, HOST) in ("shop", "404")
+        assert site.converge(**FLAGS) == []
+        assert [who(site, host) for host in (HOST, OTHER)] == ["404", "bank"]
+    site.apply(secret("one", ONE))
+    for _ in site.each_end(2, **FLAGS):
+        assert who(site, HOST) in ("shop", "404")
+        assert site.converge(**FLAGS) == []
+        assert [who(site, host) for host in (HOST, OTHER)] == ["shop", "bank"]
+
+
+@rows("exact", [{"allowedRoutes": {"kinds": [{"kind": "UDPRoute"}]}}, {"tls": {"mode": "Passthrough"}}])
+def test_a_listener_that_is_refused(site_of, exact):
+    """The same holds for one that asks for what is not supported."""
+    site = site_with(site_of, "*.example.com", secret("one", ONE), **exact)
+    assert site.converge(**FLAGS) == []
+    assert [who(site, host) for host in (HOST, OTHER)] == ["404", "bank"]

@@ -134,12 +134,12 @@ def test_listeners_that_end_tls_beside_it(site_of):
 
 
 def test_a_certificate_that_is_missing(site_of):
-    """A listener that cannot be served has no names; those of the wildcard above it go there."""
+    """A listener that cannot be served has its name all the same: the wildcard above it does not get that."""
     site = site_with(site_of, gateway("web", passing(), ending("exact", "own.example.com")),
                      of("shop", "*.example.com"))
     site.kube.delete("Secret", "infra", "own")
     site.converge(**FLAGS)
-    assert (who(site, "x.example.com"), who(site, "own.example.com")) == ("shop", "shop")
+    assert (who(site, "x.example.com"), who(site, "own.example.com")) == ("shop", "ended by 404")
     site.apply(SECRET)
     assert site.converge(**FLAGS) == []
     assert (who(site, "x.example.com"), who(site, "own.example.com")) == ("shop", "ended by 404")

@@ -43,6 +43,13 @@ class GatewayVerdict:
         """The listeners that are to be served."""
         return [each for each in self.listeners if each.is_valid] if self.unprogrammed is None else []
 
+    @property
+    def closed_listeners(self) -> list[CheckedListener]:
+        """The others whose hostname a served listener of the port covers: no requests for it come there."""
+        served = self.served_listeners
+        return [closed for each in self.listeners if each not in served
+                and (closed := each.closed_beside(served)) is not None]
+
 
 class EvaluatedGateway:
     """A Gateway with the routes that name it: all that their statuses say except what the BIG-IP shows.
@@ -56,7 +63,8 @@ class EvaluatedGateway:
         """By route that names it."""
         self._counts: Counter[int] = Counter()
         """Routes that a listener has accepted, by its number."""
-        self.virtual = VirtualRoutes(verdict.gateway, verdict.served_listeners)
+        self.virtual = VirtualRoutes(
+            verdict.gateway, verdict.served_listeners, verdict.closed_listeners)
 
     @property
     def gateway(self) -> Gateway:

@@ -6,7 +6,7 @@ ListenerConditionType and its reasons. All members of a conflict lose.
 
 import hashlib
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from f5router.model import hostnames
 from f5router.model.client_tls import ClientValidation
@@ -75,6 +75,23 @@ class CheckedListener:
     def awaits_routes(self) -> bool:
         """True if its routes cannot be read, so that nobody knows where its connections go."""
         return self.listener.protocol == TCP and self.conditions[conditions.RESOLVED].status is None
+
+    def closed_beside(self, served: Iterable["CheckedListener"]) -> "CheckedListener | None":
+        """Return a listener that is not served as one that answers for its hostname; None if none is needed.
+
+        Else requests for it would come to routes of a listener with a wildcard, perhaps another namespace's.
+        """
+        name, port = self.listener.hostname, self.listener.port
+        covering = [each.listener.protocol for each in served if each.listener.port == port
+                    and each.listener.hostname != name and hosts.matches(each.listener.hostname, name)]
+        secure = self.listener.protocol in SECURE
+        if not covering or name == hosts.ALL or hostnames.problem(name.removeprefix("*.")) or (
+                secure != (covering[0] in SECURE)) or self.listener.protocol == TCP:
+            return None
+        protocol = TLS if TLS in covering and self.listener.protocol == TLS else HTTPS if secure else HTTP
+        mode = "Passthrough" if protocol == TLS else self.listener.tls_mode
+        return replace(self, certificates=(),
+                       listener=replace(self.listener, protocol=protocol, tls_mode=mode))
 
     @property
     def field(self) -> str:

@@ -126,7 +126,7 @@ def _base(gateway: Gateway, listener: CheckedListener, host: str, key: Key, *, c
     """Return a Route with what its listener says."""
     protocol, named = listener.listener.protocol, listener.listener.hostname
     secure = protocol == HTTPS
-    ends = secure or ends_connections(listener.listener)
+    ends = bool(listener.certificates) and (secure or ends_connections(listener.listener))
     own = ends and hosts.matches(named, host) and (host != hosts.ALL or bool(listener.front_end))
     secret = certificates.choose(listener.certificates, host).secret if own else None
     fields: dict[str, object] = {

@@ -48,10 +48,16 @@ class _Share:
 class VirtualRoutes:
     """Not thread-safe."""
 
-    def __init__(self, gateway: Gateway, listeners: Iterable[CheckedListener]):
-        """Args: listeners: those that can be served."""
+    def __init__(self, gateway: Gateway, listeners: Iterable[CheckedListener],
+                 closed: Iterable[CheckedListener] = ()):
+        """
+        Args:
+            listeners: those that can be served.
+            closed: those that cannot, but whose hostnames no other listener has.
+        """
         self._gateway = gateway
-        self._listeners = {each.number: each for each in listeners}
+        self._closed = {each.number: each for each in closed}
+        self._listeners = {each.number: each for each in listeners} | self._closed
         self._owners = {(each.listener.port, each.listener.hostname): number
                         for number, each in self._listeners.items()}
         self._shares: dict[Subject, _Share] = {}
@@ -79,7 +85,7 @@ class VirtualRoutes:
 
     def of_listener(self, number: int) -> Key | None:
         """Return the Route that shows if a listener with a hostname of its own, or none, is programmed."""
-        if (listener := self._listeners.get(number)) is None:
+        if (listener := self._listeners.get(number)) is None or number in self._closed:
             return None
         served = self._served.get(_Site(number, listener.listener.hostname).at_last())
         return served.key if served is not None else None
@@ -107,7 +113,7 @@ class VirtualRoutes:
         """Replace the part of an HTTPRoute; returns the Routes that differ, None for removed ones."""
         sites = [site for site in dict.fromkeys(
             _Site(number, host) for each in attachments for number, names in each.hosts for host in names)
-            if self._owner(site) == site.listener]
+            if self._owner(site) == site.listener and site.listener not in self._closed]
         routes: dict[RoutePlace, PlacedRoute] = {}
         for site in sites:
             listener = self._listeners[site.listener]
@@ -135,7 +141,8 @@ class VirtualRoutes:
         listener of TCP have the name of all others.
         """
         ports = {port for port, name in self._owners if name == hosts.ALL}
-        ended = {each.listener.port for each in self._listeners.values() if each.listener.protocol != TLS}
+        ended = {each.listener.port for number, each in self._listeners.items()
+                 if each.listener.protocol != TLS and number not in self._closed}
         for number, each in self._listeners.items():
             if each.awaits_routes:
                 continue
@@ -144,7 +151,7 @@ class VirtualRoutes:
             if not passes or each.front_end or not (name == hosts.ALL or name.startswith("*.")):
                 yield _Site(number, name)
             closes = protocol != TCP and (not passes or (each.front_end and port not in ended))
-            if closes and port not in ports:
+            if closes and port not in ports and number not in self._closed:
                 ports.add(port)
                 yield _Site(number, hosts.ALL)
 
