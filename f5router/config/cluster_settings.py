@@ -28,7 +28,7 @@ from f5router.sources.settings import (
     SourceSettings,
 )
 
-_SOURCES, _FIELDS = "sources", "fields"
+_SOURCES, _FIELDS, _ADDRESSES = "sources", "fields", "gateway-addresses"
 _KINDS = {"routes": ROUTE, "ingress": INGRESS, "ingressroutes": INGRESS_ROUTE, "gateway": GATEWAY}
 
 
@@ -36,17 +36,24 @@ def load_sources(reader: Reader, *, ownership: bool) -> SourceSettings:
     """Return the settings.
 
     A selector of fields selects Routes, by fields that no other kind has. With one, only Routes are served,
-    and naming other kinds is a problem.
+    and naming other kinds is a problem. Addresses for Gateways add these to the kinds that are served by
+    default, not to those that somebody has named.
 
     Args: ownership: of admission.AdmissionPolicy.
     """
     kinds = tuple(_KINDS[word] for word in reader.value(_SOURCES) or ())
+    is_named = reader.text(_SOURCES) != OPTIONS[_SOURCES].default
     if reader.text(_FIELDS) and kinds != (ROUTE,):
-        if reader.text(_SOURCES) != OPTIONS[_SOURCES].default:
+        if is_named:
             reader.problem("it selects Routes alone, so --sources must be routes", _FIELDS, _SOURCES)
         else:
-            reader.warn("it selects Routes alone: neither Ingresses nor IngressRoutes are served", _FIELDS)
+            reader.warn("it selects Routes alone: no Ingresses, IngressRoutes and Gateways are served", _FIELDS)
         kinds = (ROUTE,)
+    elif reader.text(_ADDRESSES) and GATEWAY not in kinds:
+        if is_named:
+            reader.warn("no Gateway is served, as --sources does not name gateway", _ADDRESSES, _SOURCES)
+        else:
+            kinds += (GATEWAY,)
     return of_kinds(reader, kinds, ownership=ownership)
 
 

@@ -71,6 +71,8 @@ def test_rights_are_those_of_the_settings():
     assert {resource for _, _, resource, _ in routes} == {
         "routes", "services", "endpointslices", "endpoints", "events"}
     assert granted({"args": {"fields": "metadata.name=a"}}) == granted({"args": {"sources": "routes"}})
+    gateways = granted({"args": {"gateway_addresses": "203.0.113.32/28"}})
+    assert gateways == granted({"args": {"sources": "routes,ingress,ingressroutes,gateway"}}) > everything
     more = {("ClusterRole", "", "namespaces", verb) for verb in ("get", "list", "watch")}
     assert granted({"args": {"namespace_labels": "a=b"}}) == everything | more
     limited = granted({"args": {"namespace": "shop"}})

@@ -37,7 +37,7 @@ def told(lab, **flags: str) -> list[str]:
     ("v1.6", (OWN, OTHER), ASKED, ()),
     ("v1.6", (OTHER,), ASKED, ("no GatewayClass has spec.controllerName f5router.io/gateway",
                                '"controllerName": "f5router.io/gateway"')),
-    ("v1.6", (OWN,), {}, ("GatewayClass f5 names this router's controller", "add gateway to --sources")),
+    ("v1.6", (OWN,), {}, ("GatewayClass f5 names this router's controller", "set --gateway-addresses, name gateway in --sources")),
     ("v1.6", (OWN,), {"gateway_controller": "example.com/own"}, ()),
     ("v0.8", (OWN | {"apiVersion": "gateway.networking.k8s.io/v1beta1"},), {}, ("GatewayClass f5 names",)),
     ("v1.6", (OWN,), {"sources": "routes,gateway"}, ("neither --gateway-addresses nor",)),

@@ -20,7 +20,7 @@ CHECK = "Gateway API"
 _INSTALL = Fix("install them", "kubectl apply -f https://github.com/kubernetes-sigs/gateway-api/releases/"
                "download/v1.4.1/standard-install.yaml")
 _NO_ADDRESS = Fix("set --gateway-addresses or --f5-vserver-address, or remove gateway from --sources")
-_NOT_NAMED = Fix("add gateway to --sources and set --gateway-addresses, then grant the rights",
+_NOT_NAMED = Fix("set --gateway-addresses, name gateway in --sources if that is set, and grant the rights",
                  "kubectl apply -f docs/deploy/22-gateway-api.yaml")
 
 

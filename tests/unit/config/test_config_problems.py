@@ -224,3 +224,16 @@ def test_fields_select_routes_alone(sources, served, is_problem):
     else:
         assert config(flags).watch.sources.kinds == served
         assert any("--fields" in text for text in config(flags).warnings) == (sources is None)
+
+
+@pytest.mark.parametrize(("more", "served", "is_told"), [
+    ({}, ("Route", "Ingress", "IngressRoute", "Gateway"), False),
+    ({"ROUTER_SOURCES": "routes,gateway"}, ("Route", "Gateway"), False),
+    ({"ROUTER_SOURCES": "routes"}, ("Route",), True),
+    ({"ROUTE_FIELDS": "spec.host=x"}, ("Route",), True),
+])
+def test_addresses_for_gateways_serve_them(more, served, is_told):
+    """Kinds that somebody has named stay as they are, with a warning."""
+    settings = config({"ROUTER_GATEWAY_ADDRESSES": "203.0.113.32/28", **more})
+    assert settings.watch.sources.kinds == served
+    assert any("Gateway" in text for text in settings.warnings) == is_told
