@@ -154,7 +154,7 @@ class _Removing:
 
     def run(self, shown: Plan) -> list[str]:
         """Remove, tidy and save; returns why something is left. Args: shown: what was confirmed."""
-        threading.Thread(target=self._watch_stop, daemon=True, name="stop").start()
+        self._device.watch_stop(self._stop)
         # A run before this one may have ended between a write and its saving.
         self._settling.record_write()
         reasons = self._remove({change.ref for change in shown})
@@ -164,10 +164,6 @@ class _Removing:
         if self._settling.syncer.due_at() is not None:
             self._settling.syncer.step()
         return reasons
-
-    def _watch_stop(self) -> None:
-        self._stop.wait()
-        self._device.give_up()
 
     def _remove(self, shown: set[Ref]) -> list[str]:
         reasons: list[str] = []

@@ -47,7 +47,7 @@ def load_sources(reader: Reader, *, ownership: bool) -> SourceSettings:
         if is_named:
             reader.problem("it selects Routes alone, so --sources must be routes", _FIELDS, _SOURCES)
         else:
-            reader.warn("it selects Routes alone: no Ingresses, IngressRoutes and Gateways are served", _FIELDS)
+            reader.warn("it selects Routes alone: objects of no other kind are served", _FIELDS)
         kinds = (ROUTE,)
     elif reader.text(_ADDRESSES) and GATEWAY not in kinds:
         if is_named:

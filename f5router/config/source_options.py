@@ -16,8 +16,8 @@ def default_backend_namespaces(text: str) -> frozenset[str]:
 OPTIONS = (
     Option("sources", "ROUTER_SOURCES", "routes,ingress,ingressroutes", SELECTION,
            "Kinds to serve: Routes, Ingresses, Contour's IngressRoutes, and Gateways of the Gateway API with "
-           "their routes, which --gateway-addresses adds to the default. A kind whose CRD is missing is picked "
-           "up once it is installed.",
+           "their routes, which --gateway-addresses adds to the default. A kind whose CRD is missing is "
+           "picked up once it is installed.",
            "KIND,...", parsers.several("routes", "ingress", "ingressroutes", "gateway")),
     Option("gateway-addresses", "ROUTER_GATEWAY_ADDRESSES", "", SELECTION,
            "Addresses that Gateways may have, on virtual servers that the router creates for each: networks, "

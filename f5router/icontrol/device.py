@@ -7,6 +7,7 @@ reply, costs one object and its dependents. After any other failure, or doubt, a
 import functools
 import logging
 import threading
+import weakref
 from collections import Counter
 from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass, field, replace
@@ -123,12 +124,16 @@ class Device:
         for unit in self.pair.units:
             unit.give_up()
 
-    def watch_stop(self, stop: threading.Event, then: Callable[[], None]) -> None:
-        """Let a stop end requests to a BIG-IP that does not answer. Args: then: called afterwards."""
+    def watch_stop(self, stop: threading.Event, then: Callable[[], None] | None = None) -> None:
+        """Let a stop end requests to a BIG-IP that does not answer. Args: then: method that follows."""
+        # Weak, as the thread outlasts a device without a stop.
+        calls = [weakref.WeakMethod(method) for method in (self.give_up, then) if method is not None]
+
         def wait() -> None:
             stop.wait()
-            self.give_up()
-            then()
+            for call in calls:
+                if (method := call()) is not None:
+                    method()
 
         threading.Thread(target=wait, daemon=True, name="stop").start()
 

@@ -236,4 +236,4 @@ def test_addresses_for_gateways_serve_them(more, served, is_told):
     """Kinds that somebody has named stay as they are, with a warning."""
     settings = config({"ROUTER_GATEWAY_ADDRESSES": "203.0.113.32/28", **more})
     assert settings.watch.sources.kinds == served
-    assert any("Gateway" in text for text in settings.warnings) == is_told
+    assert bool(settings.warnings) == is_told
