@@ -1,7 +1,10 @@
 """Settings of the process, in a process of its own."""
 
+import gc
 import subprocess
 import sys
+
+from f5router.cli import invocation, settings_command
 
 HEAPS = """
 import ctypes, threading
@@ -40,6 +43,16 @@ class Tenant:
         print("freed")
 Tenant()
 """
+
+
+def test_what_a_command_has_left_is_collected():
+    """Not kept by the next one of the process."""
+    name = f"{settings_command.__package__}.preflight"
+    invocation.loaded(name)
+    before = gc.get_freeze_count()
+    left = [[] for _ in range(3)]
+    assert invocation.loaded(name) is sys.modules[name]
+    assert (gc.get_freeze_count(), len(left)) == (before, 3)
 
 
 def test_nothing_is_freed_at_the_end():

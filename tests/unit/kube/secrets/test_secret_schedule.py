@@ -202,8 +202,7 @@ def test_the_api_server_fails():
     assert readers.count(10.0, 60.0) <= 50
     fails[0] = False
     readers.run(60.0 + 20.0)
-    assert {key for at, key in readers.log if at >= 60.0} >= set(named[100:900])
-    assert len({key for at, key in readers.log if at >= 60.0}) == len(named)
+    assert {key for at, key in readers.log if at > 60.0 - TOOK_S} >= set(named)  # one may be under way
 
 
 def test_a_namespace_that_fails_does_not_count_as_the_api_server():
