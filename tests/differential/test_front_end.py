@@ -88,16 +88,15 @@ def beside_two(router: Router) -> str:
             client = stack.enter_context(socket.create_connection(router.http, DEADLINE_S))
             client.sendall(clients.request_bytes(HOST, close=False))
             assert client.recv(12) == b"HTTP/1.1 200"
-        third = socket.create_connection(router.http, DEADLINE_S)
-        third.settimeout(1.0)
         try:
-            third.sendall(clients.request_bytes(HOST))
-            seen = "answered" if third.recv(1) else RESET
+            with socket.create_connection(router.http, DEADLINE_S) as third:
+                third.settimeout(1.0)
+                third.sendall(clients.request_bytes(HOST))
+                seen = "answered" if third.recv(1) else RESET
         except TimeoutError:
             seen = "waits"
         except ConnectionError:
             seen = RESET
-    third.close()
     assert until(lambda: Request(HOST).send(router).status == 200)
     return seen
 

@@ -169,9 +169,17 @@ class Lab:
         self._ahead_s += seconds
 
     def converge(self, router: Controller | None = None, **flags: str) -> list[str]:
-        """Run a pass as `f5router run --once` does; returns its reasons."""
-        router = router or self.router(**flags)
-        return once.converge(router, threading.Event(), sync_timeout_s=DEADLINE_S, timing=self.timing)
+        """Run a pass as `f5router run --once` does; returns its reasons.
+
+        Args: router: None for a new one, which ends afterwards: each that stays sees all that follows.
+        """
+        if router is not None:
+            return once.converge(router, threading.Event(), sync_timeout_s=DEADLINE_S, timing=self.timing)
+        router = self.router(**flags)
+        try:
+            return self.converge(router)
+        finally:
+            router.close()
 
     def break_off(self, at: int, **flags: str) -> bool:
         """Let a router run until its connection breaks off at a write; returns True if it made that many.
@@ -196,8 +204,10 @@ class Lab:
     def each_end(self, least: int, **flags: str) -> Iterator[int]:
         """Let a router write; then have the fakes as it leaves them if it ends after a write, for each write.
 
-        Yields the number of the write. Args: least: number of writes that there must be.
+        Yields the number of the write. No request is under way then, so no router waits for one to end.
+        Args: least: number of writes that there must be.
         """
+        self.timing = replace(self.timing, drain_s=0.0, passthrough_drain_s=0.0)
         routes, states = self.routes(), []
         self.bigip.on_write = lambda _: states.append(self.bigip.state())
         router = self.router(**flags)

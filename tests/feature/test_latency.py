@@ -161,7 +161,7 @@ def test_requests_of_a_rollout_that_hang_give_their_room_to_others(lab, serving)
         lab.apply(*manifests.service("bank", f"s{number}", pods=("10.9.1.1",)),
                   manifests.route(f"s{number}", namespace="bank", host=f"s{number}.com",
                                   service=f"s{number}"))
-    router.wait(lambda: lab.bigip.held == 3)
+    router.wait(lambda: lab.bigip.held >= 3)  # a slow machine has seen the first hang before the third came
     lab.apply(*manifests.service("shop", "new", pods=("10.9.3.1",)),
               manifests.route("c", host="c.com", service="new"),
               manifests.endpoints("shop", "web", ("10.1.1.7",)))
