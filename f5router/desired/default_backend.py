@@ -24,6 +24,7 @@ from f5router.model import hostnames, names, request_match
 from f5router.model.device_facts import DeviceFacts
 from f5router.model.front_end_names import is_of_gateway, own_path
 from f5router.model.ltm import Object, Rule
+from f5router.model.objects import Ref
 
 CLOSING = rules.MOST_PATHS + 1
 """Number of the Rule among those of its Route, behind those of paths and of a redirect."""
@@ -40,6 +41,17 @@ def on_existing_ports(evaluated: EvaluatedRoute, config: baseline.BaselineSettin
     plain = None if tls.insecure_policy == "Allow" else tls
     return replace(evaluated, route=replace(
         evaluated.route, tls=plain, pods_speak_tls=plain is None and tls.termination == "reencrypt"))
+
+
+def awaiting(closing: Iterable[Rule], checked: Iterable[EvaluatedRoute]) -> frozenset[Ref]:
+    """Return the closing Rules whose place depends on Routes that wait: they stay where they are until then.
+
+    Args: checked: the Routes of the Host.
+    """
+    if not any(each.pending for each in checked):
+        return frozenset()
+    ends = {names.rule(each.route.key, COVERED) for each in checked}
+    return frozenset(rule.ref for rule in closing if rule.name in ends)
 
 
 def closing_rules(host: str, checked: Iterable[EvaluatedRoute], claims: ClaimResult,

@@ -72,8 +72,10 @@ def host_objects(host: str, checked: Iterable[EvaluatedRoute], claims: ClaimResu
         if number % ROUTES_OF_A_STEP == 0:
             yield
     builder.add_last(checked)
-    builder.objects |= {rule.ref: rule for rule in default_backend.closing_rules(
+    closing = {rule.ref: rule for rule in default_backend.closing_rules(
         host, checked, claims, builder.objects.values(), config, facts)}
+    builder.objects |= closing
+    builder.undetermined |= default_backend.awaiting(closing.values(), checked)
     uses = builder.uses if not config.front_ends else {
         key: used | front_ends.answering(used, config, facts) for key, used in builder.uses.items()}
     return HostObjects(

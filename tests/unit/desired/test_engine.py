@@ -9,6 +9,7 @@ from f5router.admission.admission import AdmissionPolicy, Naming
 from f5router.admission.certificates import CheckQueue
 from f5router.desired import route_objects
 from f5router.desired.engine import Engine
+from f5router.model import names
 from f5router.model.cluster import (
     ClusterNetwork,
     EndpointSlice,
@@ -324,3 +325,21 @@ def test_admitted_whatever_the_order_of_events(steps, config, by_namespace, data
     assert admitted == {obj.key for obj in wanted if isinstance(obj, Route)} - built.rejections.keys()
     assert {key: r for key in engine.routes() if (r := engine.rejection(key))} == built.rejections
     assert engine.objects == built.objects
+
+
+def test_what_keeps_a_host_from_wildcards_stays_while_its_certificate_is_checked():
+    """Before those of wildcards, or behind the Rule of the Route: where it is on the device."""
+    engine = Engine(Settings(front_end="infra.web.443"), CheckQueue(at_once_s=0.0))
+    engine.set_facts(FACTS)
+    own = identity(algorithm="ec")
+    edge = route("a", kind="edge", certificate=own.certificate, key=identity(algorithm="ec", serial=2).key)
+    engine.apply(delta((edge, True)))
+    (rule,) = [obj for obj in engine.objects.values() if isinstance(obj, Rule)
+               and obj.policy.startswith("/Common/openshift_secure_routes")]
+    assert (engine.pending(edge.key), rule.ref in engine.undetermined()) == (True, True)
+    while engine.checks.turn():
+        pass
+    engine.apply(delta())
+    assert engine.rejection(edge.key)
+    assert rule.ref in engine.objects.keys() - engine.undetermined()
+    assert engine.objects[rule.ref].priority_band < names.CLOSING_BAND
