@@ -65,10 +65,10 @@ def test_an_http_route_for_all_hosts(lab):
                 if item.path.endswith("insecure_routes__infra.web.80")}
 
     open_ = rules()
-    assert not any(name.endswith("__3") for name in open_)
+    assert not any("__" in name for name in open_)
     added = writes(lab, router, http_route("all", rule(backend("d")), parents=(
         parent("web", sectionName="http"),)))
-    assert rules() - open_ >= {"a__3", "b__3"}
+    assert rules() - open_ >= {"a__4", "b__4"}
     assert not any(each.startswith("PATCH") and "/rules/" in each for each in added)
     lab.kube.delete("HTTPRoute", "infra", "all")
     lab.settle(router)

@@ -181,7 +181,10 @@ def test_statistics_of_the_device(lab, serve):
     served = serve()
     assert served.router.cluster.wait_synced(DEADLINE_S)
     pump.attempt(served.router)
+    lab.bigip.inject("hold", path="/stats")
     assert served.router.monitor.metrics.page("")[0].count(b"f5router_pool_current_connections{") == 0
+    until(lambda: lab.bigip.held)
+    lab.bigip.release()
     until(lambda: ("f5router_statistics_timestamp_seconds", lab.bigip.address) in served.samples())
     shown = served.samples()
     pools = [path for path in lab.paths("ltm/pool") if "/openshift_" in path]
