@@ -146,7 +146,8 @@ def test_a_policy_whose_config_map_is_not_read_yet_closes_the_service(site):
     with ExitStack() as stack:
         running = site.run(**FLAGS)
         stack.callback(running.stop)
-        running.wait(lambda: answers(site, "/plain") == ("plain-10.1.9.1",) * 2)
+        site.apply(http_route("late", rule(backend("plain"), paths=("/late",))))
+        running.wait(lambda: answers(site, "/late") == ("plain-10.1.9.1",) * 2)  # by this router
         site.kube.inject("503", times=None, method="GET", path="configmaps")
         site.apply(config_map, backend_policy("q", "plain", {**REF, "kind": "ConfigMap", "name": "late"}))
         running.wait(lambda: answers(site, "/plain") == ("500", "500"))
