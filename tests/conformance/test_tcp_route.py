@@ -15,6 +15,7 @@ from tests.conformance.cluster import INFRA, WEB, Conformance
 from tests.conformance.suite import provisional
 from tests.gateways import backend, gateway, grant, listener, parent, tcp_route
 from tests.traffic import clients
+from tests.waiting import until
 
 YES = "True"
 ACCEPTED, RESOLVED = {"Accepted": (YES, "Accepted")}, {"ResolvedRefs": (YES, "ResolvedRefs")}
@@ -102,7 +103,7 @@ def test_backend_that_does_not_exist(cluster):
     cluster.apply(tcp(9000), named("r", backend("nonexistent")))
     cluster.wait_route("r", ACCEPTED | {"ResolvedRefs": ("False", "BackendNotFound")}, kind="TCPRoute")
     cluster.wait_gateway("g", ACCEPTED | PROGRAMMED)
-    assert service(cluster, 9000) == ""
+    until(lambda: service(cluster, 9000) == "")  # the pods of the test before go last
 
 
 @provisional("TCPRouteInvalidCrossNamespaceBackendRef")
@@ -110,7 +111,7 @@ def test_backend_of_another_namespace(cluster):
     cluster.apply(tcp(9000), named("r", backend("web-backend", namespace=WEB)))
     cluster.wait_route("r", ACCEPTED | {"ResolvedRefs": ("False", "RefNotPermitted")}, kind="TCPRoute")
     cluster.wait_gateway("g", ACCEPTED | PROGRAMMED)
-    assert service(cluster, 9000) == ""
+    until(lambda: service(cluster, 9000) == "")  # the pods of the test before go last
 
 
 @provisional("TCPRouteReferenceGrant")

@@ -46,6 +46,12 @@ class Site:
         self.lab.change(method, f"ltm/policy/~Common~Drafts~{POLICY}/{path}", body)
         self.lab.change("POST", "ltm/policy", {"command": "publish", "name": f"/Common/Drafts/{POLICY}"})
 
+    def has_looked(self) -> bool:
+        """True if the router has read the names of our Rules since its newest write of an object."""
+        newest = next(entry for entry in reversed(self.lab.bigip.log) if "/tm/ltm/" in entry.path
+                      and (entry.method != "GET" or entry.path.endswith(f"~{POLICY}/rules")))
+        return newest.method == "GET"
+
     def gets(self) -> list:
         return [entry for entry in self.lab.bigip.log if entry.method == "GET"
                 and "failover" not in entry.path]
@@ -110,6 +116,8 @@ def test_change_of_what_was_just_written(lab, site, after_s):
             continue
         add_new(lab, site)
         site.pass_time(after_s)
+        if after_s:
+            until(site.has_looked)
         before = shown(lab)
         change(site)
         assert shown(lab) != before
