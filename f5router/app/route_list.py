@@ -12,7 +12,7 @@ from f5router.model.ltm import Pool
 from f5router.views import routes
 from f5router.views.nodes import Locator, NodeView
 from f5router.views.records import RouteRecord
-from f5router.views.route_view import RouteSummary
+from f5router.views.route_view import RouteSummary, Summaries
 
 FRESH_S, STALE_S = 2.0, 10.0
 """Age up to which the list is shown again while nothing is known to have changed, and in any case."""
@@ -58,7 +58,7 @@ class RouteList:
         self._revision = -1
         self._at, self._kept_s = float("-inf"), 0.0
 
-    def get(self, revision: int) -> tuple[RouteSummary, ...]:
+    def get(self, revision: int) -> Summaries:
         """Return the summaries. Args: revision: another one than before calls for another list.
 
         Raises: Unanswered.
@@ -70,7 +70,7 @@ class RouteList:
                 self._make(self._take())
                 self._revision, self._at = revision, self._clock()
                 self._kept_s = min(STALE_S, SHARE * (self._cost() - begin))
-            return self._list
+            return Summaries(self._list, self._revision == revision)
 
     def _make(self, given: Input) -> None:
         if given.nodes != self._nodes:

@@ -33,7 +33,7 @@ from f5router.monitoring.status_api import StatusAPI
 from f5router.views import nodes, routes, snapshots
 from f5router.views.nodes import CheckView, DeviceView, LicenceView, Locator, NodeView
 from f5router.views.records import ChangeView, NodeRecord, RouteRecord
-from f5router.views.route_view import EventView, Health, RoutePage, RouteSummary
+from f5router.views.route_view import EventView, Health, RoutePage, Summaries
 
 log = logging.getLogger(__name__)
 
@@ -109,7 +109,7 @@ class StatusSource:
         """Number that grows with every change that a list shows."""
         return self._history.revision
 
-    def summaries(self) -> tuple[RouteSummary, ...]:
+    def summaries(self) -> Summaries:
         """Return all Routes in the order of their namespaces and names. Raises: Unanswered."""
         return self._list.get(self.revision)
 

@@ -30,7 +30,7 @@ from f5router.monitoring.selection import BadQuery, Query
 from f5router.views import chain
 from f5router.views.nodes import DeviceView, NodeView
 from f5router.views.records import ChangeView
-from f5router.views.route_view import RoutePage, RouteState, RouteSummary, Status
+from f5router.views.route_view import RoutePage, RouteState, RouteSummary, Status, Summaries
 
 SECURITY = (
     ("Content-Security-Policy", "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; "
@@ -57,7 +57,7 @@ class ViewSource(Protocol):
     @property
     def revision(self) -> int: ...
 
-    def summaries(self) -> Sequence[RouteSummary]: ...
+    def summaries(self) -> Summaries: ...
 
     def route(self, key: Key, front_end: str | None) -> RoutePage | None: ...
 
@@ -102,7 +102,7 @@ class StatusAPI:
     def _plain(self, query: Query) -> Response:
         """Return the page without scripts, or why there is none as a text."""
         try:
-            listed = selection.choose(self._source.summaries(), query)
+            listed = selection.choose(self._source.summaries().routes, query)
         except BadQuery as exc:
             return Response(400, f"{exc}\n".encode(), headers=SECURITY)
         except Unanswered as exc:
@@ -127,12 +127,14 @@ class StatusAPI:
         return None
 
     def _routes(self, query: Query) -> object:
-        listed = selection.choose(self._source.summaries(), query)
+        summaries = self._source.summaries()
+        listed = selection.choose(summaries.routes, query)
         return {
             "total": listed.total, "page": listed.page, "per_page": listed.per_page,
             "counts": {each.value: listed.statuses[each] for each in Status},
             "states": {each.value: listed.states[each] for each in RouteState},
             "summary": listed.summary, "warned": listed.warned, "revision": self._source.revision,
+            "is_current": summaries.is_current,
             "items": [_row(route) for route in listed.items],
         }
 

@@ -1,8 +1,9 @@
 """The views of a Route and its parts: frozen values that a page, a table or a document is made of."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
+from typing import NamedTuple
 
 from f5router.model.cluster import Key
 from f5router.model.findings import (
@@ -295,3 +296,11 @@ class RouteSummary:
     def source(self) -> Key:
         """The source object."""
         return Key(self.source_namespace or self.key.namespace, self.name)
+
+
+class Summaries(NamedTuple):
+    """All Routes, in the order of namespaces and names."""
+
+    routes: Sequence[RouteSummary]
+    is_current: bool
+    """False if something has changed since they were made, and nobody will be woken for it again."""

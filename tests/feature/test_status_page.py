@@ -4,6 +4,12 @@ from contextlib import ExitStack
 
 import pytest
 
+from f5router.app.status_source import StatusSource
+from f5router.config.parsers import Address
+from f5router.monitoring.connections import Listeners
+from f5router.monitoring.http_server import Pages, Server
+from f5router.monitoring.status_api import StatusAPI
+from f5router.views.route_view import Summaries
 from tests import manifests
 from tests.feature.browser import DESK, PHONE, chromium
 from tests.feature.status_site import LOGIN, MANY, TROUBLE, StatusSite
@@ -284,6 +290,28 @@ def test_everything_can_be_reached_by_keyboard_and_has_a_name(opened):
                                          ":not([tabindex=\"-1\"])').length") == 0
     browser.press("/", "/")
     browser.wait(lambda: browser.focus() == "search")
+
+
+class BusyList(StatusSource):
+    """Its list leaves out all Routes at first, as one does that was made the moment before they came."""
+
+    asked = 0
+
+    def summaries(self):
+        self.asked += 1
+        return Summaries((), False) if self.asked <= 3 else super().summaries()
+
+
+def test_a_list_that_was_made_a_moment_too_early(opened):
+    """The event of the change has gone by: the page asks again by itself."""
+    site, browser = opened
+    source = BusyList(site.controller)
+    pages = Pages(list, list, lambda accept: (b"", ""), None, StatusAPI(source, Listeners(int)), local=True)
+    with Server(Address("127.0.0.1", 0), pages) as server:
+        browser.open(f"http://{server.where}/#/routes?search=empty")
+        browser.wait_text("empty.example.com")
+    assert source.asked > 3
+    assert browser.problems() == []
 
 
 def test_text_of_the_cluster_stays_text(opened):

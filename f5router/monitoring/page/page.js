@@ -448,9 +448,12 @@ async function show() {
     const text = await ask(VIEWS[name].url(at));
     if (number !== asked) return;
     problem("");
+    // No event comes for what the list leaves out because it was made a moment ago.
+    const answer = JSON.parse(text);
+    if (answer.is_current === false) refresh();
     if (text === shownText && location.hash === shownAt) return;
     const moved = location.hash.split("?")[0] !== shownAt.split("?")[0], asks = location.hash !== shownAt;
-    render(VIEWS[name].show(JSON.parse(text), at));
+    render(VIEWS[name].show(answer, at));
     const before = shownAt;
     [shownText, shownAt] = [text, location.hash];
     document.title = name === "routes" && at.path.length > 2 ? `${at.path[1]}/${at.path[2]} – f5router` : `${name} – f5router`;

@@ -36,7 +36,7 @@ class Lister:
         return self.spent
 
     def get(self, revision=1):
-        return self.list.get(revision)
+        return self.list.get(revision).routes
 
     def states(self, revision=1) -> set[RouteState]:
         return {each.state for each in self.get(revision)}
@@ -68,6 +68,17 @@ def test_a_long_list_takes_its_share_of_the_time_and_no_more():
     lister.at += STALE_S
     lister.get(revision=3)
     assert lister.lists == 3
+
+
+def test_a_list_that_leaves_out_a_change_says_so():
+    """Nobody is woken for that change again: who reads the list has to come back."""
+    lister = Lister()
+    lister.step = 0.1
+    assert lister.list.get(1).is_current
+    assert not lister.list.get(2).is_current
+    lister.at = SHARE * 0.1
+    assert lister.list.get(2).is_current
+    assert lister.lists == 2
 
 
 def test_a_summary_is_kept_while_nothing_of_it_changes():

@@ -17,7 +17,7 @@ from f5router.monitoring.connections import Listeners
 from f5router.monitoring.http_server import Pages
 from f5router.monitoring.status_api import SECURITY, StatusAPI
 from f5router.views.records import ChangeView
-from f5router.views.route_view import RouteState, RouteSummary, Status
+from f5router.views.route_view import RouteState, RouteSummary, Status, Summaries
 from tests.hostile import TEXTS
 from tests.rows import rows
 
@@ -27,7 +27,7 @@ MANY = 10_000
 class Stub:
     """Routes with hostile texts everywhere."""
 
-    revision = 1
+    revision, is_current = 1, True
 
     def __init__(self, texts: list[str]):
         self._changes = tuple(ChangeView(0.0, (text,), False, (text,), 1, problem=text) for text in texts)
@@ -36,7 +36,7 @@ class Stub:
             finding(Link.POOL, NO_MEMBERS, text), text, 1, text, text) for text in texts]
 
     def summaries(self):
-        return self._routes
+        return Summaries(self._routes, self.is_current)
 
     def route(self, key, front_end):
         return None
@@ -70,6 +70,14 @@ def test_ten_thousand_hostile_texts_come_back_as_they_were():
         assert reply.status in (200, 400)
         assert not set(b"<>&").intersection(reply.body)
         assert api.answer(["api", "v1", "routes", text, text], {}).status == 404
+
+
+def test_a_list_that_leaves_out_a_change_says_so():
+    source = Stub(["a"])
+    api = StatusAPI(source, Listeners(int))
+    assert json.loads(api.answer(["api", "v1", "routes"], {}).body)["is_current"] is True
+    source.is_current = False
+    assert json.loads(api.answer(["api", "v1", "routes"], {}).body)["is_current"] is False
 
 
 def test_a_loop_that_does_not_answer():
