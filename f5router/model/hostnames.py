@@ -5,7 +5,7 @@ openshift/router, RouterSelection.RouteUpdate and hostInDomainList; Go's os.Expa
 """
 
 import re
-from collections.abc import Collection
+from collections.abc import Collection, Iterator
 
 ANY = "*"
 """In the place of a Host: all hosts that nobody claims. No Route or rule can have it, see `problem`."""
@@ -60,6 +60,12 @@ def parent(host: str) -> str:
 def wildcard(host: str) -> str:
     """Return the wildcard that covers a Host: "*.example.com" for "www.example.com"."""
     return f"*.{parent(host)}"
+
+
+def wildcards(host: str) -> Iterator[str]:
+    """Yield the wildcards that cover a Host at any depth, the nearest one first; a wildcard is its own."""
+    while host := parent(host):
+        yield f"*.{host}"
 
 
 def within(host: str, domains: Collection[str]) -> bool:

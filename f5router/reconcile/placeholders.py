@@ -2,7 +2,8 @@
 
 While a Route waits, its requests must not come to a less specific Route of its Host that did not have them
 before. They would when the Host becomes another namespace's: the Rules of the one before go at once, and what
-needs no Secret is there at once. A team that adds a path keeps what serves its requests until then.
+needs no Secret is there at once. Nor must they come to another namespace's wildcard above the Host, had that
+them before or not. A team that adds a path keeps what serves its requests until then.
 """
 
 import functools
@@ -68,13 +69,16 @@ class _Places:
         self._foreign = functools.cache(self._find_foreign)
 
     def would_change_hands(self, rule: Rule) -> bool:
-        """True if requests of a Rule that waits would come to a Rule which does not have them now."""
-        hosts = {*rule.hosts, *map(hostnames.wildcard, rule.hosts)}
-        less_specific = (other for host in hosts
-                         for other in _covering(self._remaining(rule.policy, host), rule))
-        nearest = min(less_specific, key=lambda other: other.rank, default=None)
+        """True if requests of a Rule that waits would come to a Rule which does not have them now.
+
+        Likewise if that one leads to the pods of another namespace, for a wildcard above.
+        """
+        nearest = min(self._less_specific(rule), key=lambda other: other.rank, default=None)
         if nearest is None:
             return False
+        if rule.hosts.isdisjoint(nearest.hosts) and not is_placeholder(nearest) and (
+                names.rule_namespace(rule.name) != names.rule_namespace(nearest.name)):
+            return True
         before = self._observed.get(nearest.ref)
         if not isinstance(before, Rule) or before.conditions != nearest.conditions:
             return True
@@ -82,6 +86,14 @@ class _Places:
             other.rank < nearest.rank
             for place in rule_order.places(rule.policy, rule.hosts)
             for other in _covering(self._foreign().get(place, {}), rule))
+
+    def _less_specific(self, rule: Rule) -> Iterator[Rule]:
+        """Yield the Rules that would get the requests of a Rule, of its Hosts and of the wildcards above."""
+        for host in rule.hosts:
+            nearest = hostnames.wildcard(host)
+            for each in dict.fromkeys((host, *hostnames.wildcards(host))):
+                yield from (other for other in _covering(self._remaining(rule.policy, each), rule)
+                            if each in (host, nearest) or not other.suffix)
 
     def _find_remaining(self, policy: str, host: str) -> ByPath:
         """Return the Rules that Routes of a Host want, and have or get now."""

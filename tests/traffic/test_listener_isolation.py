@@ -37,22 +37,24 @@ def who(site: Site, host: str) -> str:
 WIDE = ["*.example.com", "*.com", ""]
 
 
-@rows("wide", WIDE)
-def test_a_certificate_that_is_of_no_use(site_of, wide):
-    """The more specific listener has its requests; nobody else gets them in its place, at any write."""
+@rows(("wide", "answer"), [(wide, answer) for wide in WIDE for answer in ("503", "404")])
+def test_a_certificate_that_is_of_no_use_or_missing(site_of, wide, answer):
+    """The more specific listener has its requests; nobody else gets them in its place, at any write.
+
+    One that cannot be served for want of a certificate has its hostname all the same, and answers 404.
+    """
     site = site_with(site_of, wide, secret("one", ONE))
     assert site.converge(**FLAGS) == []
     assert [who(site, host) for host in (HOST, OTHER)] == ["shop", "bank"]
-    site.apply(BAD)
-    for _ in site.each_end(2, **FLAGS):
-        assert who(site, HOST) in ("shop", "503")
-        site.converge(**FLAGS)
-        assert [who(site, host) for host in (HOST, OTHER)] == ["503", "bank"]
-    site.apply(secret("one", ONE))
-    for _ in site.each_end(2, **FLAGS):
-        assert who(site, HOST) in ("shop", "503")
-        assert site.converge(**FLAGS) == []
-        assert [who(site, host) for host in (HOST, OTHER)] == ["shop", "bank"]
+    for wanted in (answer, "shop"):
+        if wanted == "404":
+            site.kube.delete("Secret", "infra", "one")
+        else:
+            site.apply(BAD if wanted == "503" else secret("one", ONE))
+        for _ in site.each_end(2, **FLAGS):
+            assert who(site, HOST) in ("shop", answer)
+            assert site.converge(**FLAGS) == [] or wanted == "503"
+            assert [who(site, host) for host in (HOST, OTHER)] == [wanted, "bank"]
 
 
 @rows("wide", WIDE)
@@ -62,21 +64,28 @@ def test_a_certificate_that_is_of_no_use_from_the_beginning(site_of, wide):
     assert [who(site, host) for host in (HOST, OTHER)] == ["503", "bank"]
 
 
-@rows("wide", WIDE)
-def test_a_certificate_that_is_missing(site_of, wide):
-    """A listener that cannot be served for want of it has its hostname all the same."""
+@rows(("wide", "last"), [(wide, last) for wide in WIDE for last in ("", "exact", "bank")])
+def test_a_certificate_that_is_not_read(site_of, wide, last):
+    """Nobody gets its requests as long as that lasts, whichever of both listeners or routes comes last."""
     site = site_with(site_of, wide, secret("one", ONE))
+    every = (site.kube.get("Gateway", "infra", "web"), site.kube.get("HTTPRoute", "bank", "r"))
+    site.kube.forbid("secrets", ("get", "list", "watch"), "infra", "one")
+    if last == "exact":
+        site.apply(gateway("web", every[0]["spec"]["listeners"][1]))
+    elif last == "bank":
+        site.kube.delete("HTTPRoute", "bank", "r")
+    site.converge(**FLAGS)
+    before = "bank" if last == "exact" else "404"
+    if last:
+        assert who(site, HOST) in (before, "503")
+        site.apply(*every)
+        for _ in site.each_end(1, **FLAGS):
+            assert who(site, HOST) in (before, "503")
+    site.converge(**FLAGS)
+    assert [who(site, host) for host in (HOST, OTHER)] == ["503", "bank"]
+    site.kube.allow("secrets")
     assert site.converge(**FLAGS) == []
-    site.kube.delete("Secret", "infra", "one")
-    for _ in site.each_end(2, **FLAGS):
-        assert who(site, HOST) in ("shop", "404")
-        assert site.converge(**FLAGS) == []
-        assert [who(site, host) for host in (HOST, OTHER)] == ["404", "bank"]
-    site.apply(secret("one", ONE))
-    for _ in site.each_end(2, **FLAGS):
-        assert who(site, HOST) in ("shop", "404")
-        assert site.converge(**FLAGS) == []
-        assert [who(site, host) for host in (HOST, OTHER)] == ["shop", "bank"]
+    assert [who(site, host) for host in (HOST, OTHER)] == ["shop", "bank"]
 
 
 @rows("exact", [{"allowedRoutes": {"kinds": [{"kind": "UDPRoute"}]}}, {"tls": {"mode": "Passthrough"}}])
@@ -85,3 +94,17 @@ def test_a_listener_that_is_refused(site_of, exact):
     site = site_with(site_of, "*.example.com", secret("one", ONE), **exact)
     assert site.converge(**FLAGS) == []
     assert [who(site, host) for host in (HOST, OTHER)] == ["404", "bank"]
+
+
+def test_a_listener_of_a_protocol_that_is_not_known(site_of):
+    """It takes its hostname from no listener that is served."""
+    site = site_of(address="", gateway_api="v1.6")
+    site.serve("web", "10.1.1.1")
+    site.apply(gateway_class(), gateway(
+        "web", listener("exact", hostname=HOST, namespaces=EVERYWHERE),
+        listener("wide", hostname="*.example.com"),
+        listener("other", protocol="example.com/other", hostname=HOST)),
+        http_route("r", rule(backend("web")), namespace="shop", parents=(parent("web", namespace="infra"),)))
+    site.converge(**FLAGS)
+    seen = clients.plain(site.bigip.endpoint("/Common/openshift_http__infra.web.80"), HOST)
+    assert seen.pod.get("namespace") == "shop"
