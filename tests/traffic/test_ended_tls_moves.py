@@ -6,6 +6,7 @@ Nobody but the pods of before and of afterwards gets a connection, and each in t
 import pytest
 
 from tests.gateways import EVERYWHERE, PASSTHROUGH, backend, gateway, http_route, listener, parent, rule
+from tests.rows import rows
 from tests.traffic import clients
 from tests.traffic.ended import FLAGS, HOST, VIRTUAL, ending, meet, of, site_with
 
@@ -83,3 +84,35 @@ def test_a_wildcard_comes_and_goes_around_a_host(site_of):
         assert meet(site, "x.example.com").who in ("reset", "shop"), number
     assert site.converge(**FLAGS) == []
     assert [meet(site, host).who for host in (HOST, "x.example.com")] == ["bank", "reset"]
+
+
+WIDE = {"https": (listener("wide", 443, "HTTPS", hostname="*.com", secret="other", namespaces=EVERYWHERE),
+                  http_route("w", rule(backend("web")), namespace="bank", parents=(
+                      parent("web", namespace="infra", sectionName="wide"),))),
+        "ended": (ending("wide", "*.com", "wild"), of("bank", "*.com", name="w", section="wide")),
+        "passed": (listener("wide", **PASSTHROUGH, hostname="*.com", namespaces=EVERYWHERE),
+                   of("bank", "*.com", name="w", section="wide", service="tls"))}
+
+
+@rows(("wide", "hostname", "mode"), [
+    (wide, hostname, mode) for wide in WIDE for hostname in (HOST, "*.example.com")
+    for mode in ("Terminate", "Passthrough")])
+def test_a_listener_that_cannot_be_served_any_more(site_of, wide, hostname, mode):
+    """Its names are reset before their TLS begins, and nothing looks for requests in it, at any write."""
+    own = ending("tls", hostname) if mode == "Terminate" else listener(
+        "tls", **PASSTHROUGH, hostname=hostname, namespaces=EVERYWHERE)
+    around, route = WIDE[wide]
+    site = site_with(site_of, gateway("web", own, around), route, of(
+        "shop", hostname, service="db" if mode == "Terminate" else "tls"))
+    assert site.converge(**FLAGS) == []
+    served = what(site)
+    assert served == ("ended shop" if mode == "Terminate" else "passed shop")
+    refused = own | {"allowedRoutes": {"kinds": [{"kind": "UDPRoute"}]}}
+    for listeners, wanted in (((refused, around), "reset"), ((own, around), served)):
+        site.apply(gateway("web", *listeners))
+        for number in site.each_end(1, **FLAGS):
+            assert what(site) in (served, "reset"), number
+        assert site.converge(**FLAGS) == []
+        assert what(site) == wanted
+        if wanted == "reset":
+            assert clients.after_hello(site.bigip.endpoint(VIRTUAL), HOST) == b""

@@ -310,8 +310,8 @@ class Gateways:
                 yield from self._judge(key, changes)
         if gateways:
             self.front_ends = tuple(chain.from_iterable(
-                places.front_ends(key, each.verdict.served_listeners, each.verdict.served,
-                                  self.settings.template)
+                places.front_ends(key, each.verdict.served_listeners, each.verdict.closed_listeners,
+                                  each.verdict.served, self.settings.template)
                 for key, each in sorted(self.evaluated.items()) if each.verdict.served.ports is None))
         for key, routes in pairs.items():
             if (evaluated := self.evaluated.get(key)) is not None:

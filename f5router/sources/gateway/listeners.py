@@ -35,6 +35,8 @@ PASSTHROUGH, TERMINATE = "Passthrough", "Terminate"
 HTTP, HTTPS, TLS, TCP = "HTTP", "HTTPS", "TLS", "TCP"
 SECURE = (HTTPS, TLS)
 """Protocols of the virtual server on which clients speak TLS."""
+_BESIDE = {HTTP: (HTTP,), HTTPS: SECURE, TLS: SECURE}
+"""Protocols of the listeners that may share a port with one, by its protocol."""
 _ROUTES = {HTTP: HTTP_ROUTE, HTTPS: HTTP_ROUTE, TLS: TLS_ROUTE, TCP: TCP_ROUTE}
 """Kind of routes by protocol; all of these are TCP."""
 
@@ -80,16 +82,18 @@ class CheckedListener:
         """Return a listener that is not served as one that answers for its hostname; None if none is needed.
 
         Else requests for it would come to routes of a listener with a wildcard, perhaps another namespace's.
+        Connections of one of protocol TLS are reset, so that nothing looks for requests in them; on the
+        router's own front end no wildcard can be.
         """
-        name, port = self.listener.hostname, self.listener.port
-        covering = [each.listener.protocol for each in served if each.listener.port == port
-                    and each.listener.hostname != name and hosts.matches(each.listener.hostname, name)]
-        secure = self.listener.protocol in SECURE
-        if not covering or name == hosts.ALL or hostnames.problem(name.removeprefix("*.")) or (
-                secure != (covering[0] in SECURE)) or self.listener.protocol == TCP:
+        name, port, protocol = self.listener.hostname, self.listener.port, self.listener.protocol
+        covering = {each.listener.protocol for each in served if each.listener.port == port
+                    and each.listener.hostname != name and hosts.matches(each.listener.hostname, name)}
+        if name == hosts.ALL or hostnames.problem(name.removeprefix("*.")) or (
+                covering.isdisjoint(_BESIDE.get(protocol, ()))):
             return None
-        protocol = TLS if TLS in covering and self.listener.protocol == TLS else HTTPS if secure else HTTP
-        mode = "Passthrough" if protocol == TLS else self.listener.tls_mode
+        if protocol == TLS and not (self.front_end or TLS in covering) and name.startswith("*."):
+            protocol = HTTPS
+        mode = PASSTHROUGH if protocol == TLS else self.listener.tls_mode
         return replace(self, certificates=(),
                        listener=replace(self.listener, protocol=protocol, tls_mode=mode))
 

@@ -262,14 +262,16 @@ def _addresses(place: tuple[str, ...] | StatusCondition | None) -> tuple[str, ..
     return () if place is None or isinstance(place, StatusCondition) else place
 
 
-def front_ends(gateway: Key, listeners: Iterable[CheckedListener], served: ServedPorts,
-               template: FrontEnd) -> Iterator[FrontEnd]:
+def front_ends(gateway: Key, listeners: Iterable[CheckedListener], closed: Collection[CheckedListener],
+               served: ServedPorts, template: FrontEnd) -> Iterator[FrontEnd]:
     """Yield the front ends of a Gateway with addresses of its own: one for each port of its listeners.
 
     All listeners of a port share a virtual server on each address, and what is attached to it: an HTTP one,
     an HTTPS one for those of protocols HTTPS and TLS, or one of TCP alone, on which there is one listener.
 
-    Args: listeners: those that are served. template: has the settings, and the paths without a name.
+    Args:
+        listeners: those that are served; closed: others that answer for their hostnames beside these.
+        template: has the settings, and the paths without a name.
     """
     by_port: dict[int, list[CheckedListener]] = {}
     for each in listeners:
@@ -289,4 +291,5 @@ def front_ends(gateway: Key, listeners: Iterable[CheckedListener], served: Serve
                       unread=tuple(sorted({
                           tls_names.certificate_owner(GATEWAY, gateway.namespace, secret)
                           for each in of_port for secret in each.unread_secrets})),
-                      any_depth=any(each.listener.protocol == TLS for each in of_port))
+                      any_depth=any(each.listener.protocol == TLS for each in (*of_port, *closed)
+                                    if each.listener.port == port))

@@ -144,12 +144,13 @@ class VirtualRoutes:
         ended = {each.listener.port for number, each in self._listeners.items()
                  if each.listener.protocol != TLS and number not in self._closed}
         for number, each in self._listeners.items():
-            if each.awaits_routes:
+            site = _Site(number, each.listener.hostname)
+            if each.awaits_routes or self._owner(site) != number:
                 continue
             protocol, name, port = each.listener.protocol, each.listener.hostname, each.listener.port
             passes = protocol == TLS
             if not passes or each.front_end or not (name == hosts.ALL or name.startswith("*.")):
-                yield _Site(number, name)
+                yield site
             closes = protocol != TCP and (not passes or (each.front_end and port not in ended))
             if closes and port not in ports and number not in self._closed:
                 ports.add(port)

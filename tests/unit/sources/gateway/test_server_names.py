@@ -255,3 +255,12 @@ def test_no_spec_stops_others(spec):
 def test_all_versions_are_read_alike(version):
     obj = {**ROUTE, "apiVersion": f"gateway.networking.k8s.io/{version}"}
     assert decode_gateway.tls_route(obj) == decode_gateway.tls_route(ROUTE)
+
+
+def test_a_hostname_of_which_all_listeners_lose_has_one_answer():
+    """Not one of each, of which chance decides."""
+    site = GatewaySite(gateway("web", listener("tls", **PASSTHROUGH, hostname="a.example.com"), listener(
+        "https", 443, "HTTPS", hostname="a.example.com", secret="tls"), listener(
+        "wide", 443, "HTTPS", hostname="*.example.com", secret="tls")))
+    closing = list(site.source.evaluated[Key("infra", "web")].virtual.closing())
+    assert len(closing) == len({*closing}) == 3
