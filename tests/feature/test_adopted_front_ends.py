@@ -134,7 +134,8 @@ def test_each_end_of_the_command(prepared, flags, command, version, step):
         assert prepared.converge(**both) == []
         assert prepared.writes() == []
         prepared.bigip.put_back(start)
-        if ended == 0:
+        if not stop.is_set():  # all of its writes are made, and may be even if the stop comes: it may be late
+            assert ended == 0
             break
     assert number > 20
 

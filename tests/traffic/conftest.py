@@ -7,13 +7,17 @@ from pathlib import Path
 import pytest
 
 from f5router.app.timing import Timing
+from mocks.bigip import FakeBigIP
 from mocks.bigip.dataplane.pods import Pod
 from tests import manifests
 from tests.builders import Identity, identity
 from tests.feature.conftest import Lab
 from tests.feature.running import Running
+from tests.feature.test_pair import PairLab
 
 HTTP, HTTPS = "/Common/ose-vserver", "/Common/https-ose-vserver"
+FIRST, SECOND = "/Common/traffic-group-1", "/Common/traffic-group-2"
+"""The traffic groups of `pair`."""
 DEFAULT = identity("default.example.com", ca="Default CA", algorithm="rsa")
 """Of the client SSL profile that the administrator made."""
 PODS = identity("pods.example.com", ca="Pod CA")
@@ -109,3 +113,13 @@ def shared_site_of(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Callabl
 @pytest.fixture
 def site(site_of: Callable[..., Site]) -> Site:
     return site_of()
+
+
+@pytest.fixture
+def pair(site: Site, tmp_path: Path) -> Iterator[PairLab]:
+    """Units that are synced as soon as something is written, with a second traffic group; the same pods."""
+    with FakeBigIP(dataplane={"pods": site.pods}) as second:
+        joined = PairLab(site, second, tmp_path / "both.crt", auto_sync=True)
+        joined.pair.add_traffic_group(SECOND)
+        yield joined
+        assert second.errors == []

@@ -8,15 +8,12 @@ from http.client import HTTPConnection, HTTPSConnection
 
 import pytest
 
-from mocks.bigip import FakeBigIP
 from tests import manifests
 from tests.builders import identity
-from tests.feature.test_pair import PairLab
 from tests.traffic import clients
-from tests.traffic.conftest import HTTP, HTTPS, Site
+from tests.traffic.conftest import FIRST, HTTP, HTTPS, SECOND, Site
 from tests.waiting import DEADLINE_S, until
 
-FIRST, SECOND = "/Common/traffic-group-1", "/Common/traffic-group-2"
 FLAGS = {"f5_vserver_address": "203.0.113.10"}
 EDGE = identity("a.example.com")
 
@@ -31,16 +28,6 @@ def site(site_of) -> Site:
                                  insecure="Allow", certificate=EDGE.certificate, key=EDGE.key)
                  for name, service in (("a", "web"), ("b", "api"))))
     return site
-
-
-@pytest.fixture
-def pair(site, tmp_path):
-    """Units that are synced as soon as something is written, with a second traffic group; the same pods."""
-    with FakeBigIP(dataplane={"pods": site.pods}) as second:
-        joined = PairLab(site, second, tmp_path / "both.crt", auto_sync=True)
-        joined.pair.add_traffic_group(SECOND)
-        yield joined
-        assert second.errors == []
 
 
 def answering(pair) -> list[bool]:

@@ -7,12 +7,11 @@ from dataclasses import replace
 import pytest
 
 from mocks.bigip import FakeBigIP
-from tests.feature.test_pair import PairLab
 from tests.gateways import backend, tcp_route
+from tests.traffic.conftest import FIRST, SECOND
 from tests.traffic.test_tcp_routes import FLAGS, OBJECTS, ROUTE, VIRTUAL, service, site_with
 from tests.waiting import DEADLINE_S, until
 
-FIRST, SECOND = "/Common/traffic-group-1", "/Common/traffic-group-2"
 OTHER = tcp_route("r", backend("two", 5432))
 
 
@@ -21,16 +20,6 @@ def site(site_of):
     site = site_with(site_of, *OBJECTS, ROUTE)
     site.timing = replace(site.timing, failover_s=0.1, failover_fresh_s=0.0, look_s=DEADLINE_S)
     return site
-
-
-@pytest.fixture
-def pair(site, tmp_path):
-    """Units that are synced as soon as something is written, with a second traffic group; the same pods."""
-    with FakeBigIP(dataplane={"pods": site.pods}) as second:
-        joined = PairLab(site, second, tmp_path / "both.crt", auto_sync=True)
-        joined.pair.add_traffic_group(SECOND)
-        yield joined
-        assert second.errors == []
 
 
 def fields(big: FakeBigIP, kind: str, name: str) -> dict:
