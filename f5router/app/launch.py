@@ -5,6 +5,7 @@ import threading
 import time
 from collections.abc import Callable
 from contextlib import ExitStack
+from functools import partial
 
 from f5router.app import once as single
 from f5router.app.controller import Controller
@@ -21,6 +22,7 @@ from f5router.app.status_reporter import StatusReporter
 from f5router.app.status_source import serve
 from f5router.app.timing import DEFAULT, Timing
 from f5router.app.wiring import (
+    asks_for_gateways,
     build_campaign,
     build_cleanup,
     build_cluster,
@@ -31,6 +33,7 @@ from f5router.app.wiring import (
     build_statuses,
     build_syncer,
     status_writer,
+    with_sources,
     write_permit,
 )
 from f5router.config.config import Config
@@ -49,10 +52,13 @@ log = logging.getLogger(__name__)
 def build_controller(
     config: Config, stack: ExitStack, *, timing: Timing = DEFAULT,
     clock: Callable[[], float] = time.monotonic, sleep: Callable[[float], object] | None = None,
+    on_gateways: Callable[[], object] = lambda: None,
 ) -> Controller:
     """Build everything that runs, and start it; the stack stops it.
 
-    Args: sleep: of the device; None for waits that give_up ends.
+    Args:
+        sleep: of the device; None for waits that give_up ends.
+        on_gateways: called from a thread when Gateways are to be served that the settings leave out so far.
     """
     signal, inbox = EventSignal(clock), Inbox()
     campaign = build_campaign(config, stack)
@@ -104,6 +110,7 @@ def build_controller(
                    period_s=timing.api_look_s)
     for worker in (statuses, load_balancers, events, cluster, cleanup, look):
         stack.callback(worker.stop)
+    cluster.demand.on_found = on_gateways
     cluster.start()
     look.start()
     return controller
@@ -119,12 +126,47 @@ def require_alone(config: Config, what: str) -> None:
 def run(config: Config, *, once: bool, stop: threading.Event, timing: Timing = DEFAULT) -> int:
     """Run a router, for one pass or until the event is set; returns the exit status.
 
+    It starts anew, in the same process, when a GatewayClass asks for Gateways: desired objects, watches and
+    statuses all depend on it, and like any restart this writes only what is new.
+
     Raises: ConfigError: see require_alone; the address for metrics cannot be used.
     """
     if once:
         require_alone(config, "--once")
+    if asks_for_gateways(config):  # otherwise each start would be two
+        config = with_sources(config, config.watch.sources.with_gateways())
+    while True:
+        asked, ending = threading.Event(), _follower(stop) if config.watch.sources.on_demand else stop
+        status = _run(config, once=once, stop=ending, timing=timing,
+                      on_gateways=partial(_set, asked, ending))
+        if stop.is_set() or not asked.is_set():
+            return status
+        log.info("starting anew, to serve Gateways")
+        config = with_sources(config, config.watch.sources.with_gateways())
+
+
+def _set(*events: threading.Event) -> None:
+    """Set events."""
+    for event in events:
+        event.set()
+
+
+def _follower(event: threading.Event) -> threading.Event:
+    """Return an event that is set with another one, or alone."""
+    follower = threading.Event()
+
+    def wait() -> None:
+        event.wait()
+        follower.set()
+
+    threading.Thread(target=wait, daemon=True, name="ending").start()
+    return follower
+
+
+def _run(config: Config, *, once: bool, stop: threading.Event, timing: Timing,
+         on_gateways: Callable[[], object]) -> int:
     with ExitStack() as stack:
-        controller = build_controller(config, stack, timing=timing)
+        controller = build_controller(config, stack, timing=timing, on_gateways=on_gateways)
         if not once:
             stack.enter_context(serve(config, controller, stop))
             controller.run(stop)

@@ -26,7 +26,7 @@ from f5router.icontrol.settings import Login, Renewable, SSHSettings
 from f5router.icontrol.unit import Unit
 from f5router.icontrol.uploads.leftovers import UploadOrigin
 from f5router.icontrol.writers.files import FileWriter
-from f5router.kube.api.connection import Connection
+from f5router.kube.api.connection import Connection, connect
 from f5router.kube.cluster_watch import ClusterWatcher
 from f5router.kube.lease.campaign import Campaign, lease_connection
 from f5router.kube.settings import StatusSettings
@@ -35,6 +35,7 @@ from f5router.kube.status.events import EventWriter
 from f5router.kube.status.front_end_statuses import FrontEndCleanup, FrontEndStatuses
 from f5router.kube.status.object_status import ObjectStatusWriter
 from f5router.kube.status.status_writer import StatusWriter
+from f5router.kube.watch import gateway_demand
 from f5router.kube.watch.sources import (
     BACKEND_POLICIES,
     GATEWAY_CLASSES,
@@ -45,14 +46,14 @@ from f5router.kube.watch.sources import (
     Source,
 )
 from f5router.model.cluster import Key
-from f5router.model.errors import BigIPError, Standby
+from f5router.model.errors import BigIPError, KubeError, Standby
 from f5router.model.gateway import BACKEND_TLS_POLICY, GATEWAY, GATEWAY_CLASS
 from f5router.model.known_status import KnownStatus
 from f5router.model.limits import ALWAYS, WritePermit
 from f5router.model.ownership import describer
 from f5router.reconcile.reconciler import Reconciler
 from f5router.sources.gateway.gateways import Gateways
-from f5router.sources.settings import INGRESS, INGRESS_ROUTE
+from f5router.sources.settings import INGRESS, INGRESS_ROUTE, SourceSettings
 
 if TYPE_CHECKING:
     from f5router.icontrol.uploads.ssh_upload import SSHUploader
@@ -187,6 +188,29 @@ def build_syncer(config: Config, device: Device, *, timing: SyncTiming,
         require_active=lambda: device.failover.require_active(),
         folder=lambda: device.folder, timing=timing, clock=clock,
     )
+
+
+def with_sources(config: Config, sources: SourceSettings) -> Config:
+    """Return the settings with others of the kinds that are served."""
+    return replace(config, watch=replace(config.watch, sources=sources))
+
+
+def asks_for_gateways(config: Config) -> bool:
+    """True if a GatewayClass asks for Gateways now, where the settings leave that to GatewayClasses.
+
+    Raises: ConfigError: the kubeconfig or a CA bundle is unusable.
+    """
+    sources = config.watch.sources
+    try:
+        return sources.on_demand and gateway_demand.look(
+            connect(config.kube), sources.gateways.controller) is gateway_demand.ClassLook.ASKED
+    except KubeError:
+        return False
+
+
+def settled(config: Config, connection: Connection) -> Config:
+    """Return the settings of a command that ends. See gateway_demand.settled."""
+    return with_sources(config, gateway_demand.settled(connection, config.watch.sources))
 
 
 def build_cluster(config: Config, connection: Connection, on_change: Callable[[], None], *,

@@ -17,12 +17,14 @@ from f5router.app import once
 from f5router.app.controller import Controller
 from f5router.app.launch import build_controller, require_alone
 from f5router.app.timing import DEFAULT, Timing
+from f5router.app.wiring import settled
 from f5router.cli import adopted_servers, preflight
 from f5router.config.config import Config
 from f5router.icontrol import surroundings as io
 from f5router.icontrol.prepared_servers import Prepared
 from f5router.icontrol.rest.client import Client
 from f5router.icontrol.writers.writer import delete
+from f5router.kube.api.connection import connect
 from f5router.logs.log_output import PersistentLog
 from f5router.model import names, original_names
 from f5router.model.errors import BigIPError, ConfigError, Refused
@@ -67,6 +69,7 @@ def adopt(config: Config, *, dry_run: bool, stop: threading.Event, drain_s: floa
                            "--f5-vserver-address / ROUTER_EXTERNAL_HOST_VSERVER_ADDRESS only"])
     if not dry_run:
         require_alone(config, "adopt")
+    config = settled(config, connect(config.kube))
     with ExitStack() as stack:
         preview, device = preflight.look(config, stack)
         if preview.plan is None:

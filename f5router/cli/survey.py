@@ -14,7 +14,7 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 
 from f5router.app import first_load
-from f5router.app.wiring import build_cluster, build_device
+from f5router.app.wiring import build_cluster, build_device, settled
 from f5router.config.config import Config
 from f5router.desired.engine import Engine
 from f5router.icontrol import surroundings
@@ -48,7 +48,8 @@ FAILOVER, ROLE, NETWORK, VIRTUALS, SELECTION, NODES, DISABLED_NODES, MONITOR = (
 
 def begin(config: Config, stack: ExitStack) -> "Survey":
     """Begin a Survey; the stack ends it. Raises: ConfigError: the kubeconfig or a CA bundle is unusable."""
-    return Survey(config, connect(config.kube), build_device(config, stack), stack)
+    connection = connect(config.kube)
+    return Survey(settled(config, connection), connection, build_device(config, stack), stack)
 
 
 class Survey:

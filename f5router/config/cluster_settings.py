@@ -37,14 +37,15 @@ def load_sources(reader: Reader, *, ownership: bool) -> SourceSettings:
 
     A selector of fields selects Routes, by fields that no other kind has. With one, only Routes are served,
     and naming other kinds is a problem. Addresses for Gateways add these to the kinds that are served by
-    default, not to those that somebody has named.
+    default, not to those that somebody has named; so does a GatewayClass, see gateway_demand. A router of one
+    namespace may not list these.
 
     Args: ownership: of admission.AdmissionPolicy.
     """
     kinds = tuple(_KINDS[word] for word in reader.value(_SOURCES) or ())
-    is_named = reader.text(_SOURCES) != OPTIONS[_SOURCES].default
+    is_named, on_demand = reader.is_set(_SOURCES), False
     if reader.text(_FIELDS) and kinds != (ROUTE,):
-        if is_named:
+        if reader.text(_SOURCES) != OPTIONS[_SOURCES].default:
             reader.problem("it selects Routes alone, so --sources must be routes", _FIELDS, _SOURCES)
         else:
             reader.warn("it selects Routes alone: objects of no other kind are served", _FIELDS)
@@ -54,7 +55,9 @@ def load_sources(reader: Reader, *, ownership: bool) -> SourceSettings:
             reader.warn("no Gateway is served, as --sources does not name gateway", _ADDRESSES, _SOURCES)
         else:
             kinds += (GATEWAY,)
-    return of_kinds(reader, kinds, ownership=ownership)
+    else:
+        on_demand = not is_named and not reader.text("namespace")
+    return replace(of_kinds(reader, kinds, ownership=ownership), on_demand=on_demand)
 
 
 def kinds(text: str, allowed: Collection[str] = KINDS) -> tuple[str, ...]:
@@ -84,8 +87,9 @@ def with_front_ends(settings: SourceSettings, front_ends: FrontEndSet, ranges: t
         front_ends: those of the settings, the first of which a Gateway can have.
         ranges: addresses that other Gateways may have; template: settings of their front ends.
     """
-    gateways = replace(settings.gateways, ranges=ranges, template=template)
-    return replace(settings, gateways=gateways.with_front_ends(front_ends))
+    gateways = replace(settings.gateways, ranges=ranges, template=template).with_front_ends(front_ends)
+    return replace(settings, gateways=gateways,
+                   on_demand=settings.on_demand and bool(gateways.served.addresses))
 
 
 def ingress(reader: Reader) -> IngressPolicy:

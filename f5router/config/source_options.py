@@ -16,7 +16,8 @@ def default_backend_namespaces(text: str) -> frozenset[str]:
 OPTIONS = (
     Option("sources", "ROUTER_SOURCES", "routes,ingress,ingressroutes", SELECTION,
            "Kinds to serve: Routes, Ingresses, Contour's IngressRoutes, and Gateways of the Gateway API with "
-           "their routes, which --gateway-addresses adds to the default. A kind whose CRD is missing is "
+           "their routes. Unless it is set, Gateways are served, too, with --gateway-addresses, and with "
+           "--f5-vserver-address once a GatewayClass names this router. A kind whose CRD is missing is "
            "picked up once it is installed.",
            "KIND,...", parsers.several("routes", "ingress", "ingressroutes", "gateway")),
     Option("gateway-addresses", "ROUTER_GATEWAY_ADDRESSES", "", SELECTION,

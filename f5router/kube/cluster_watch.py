@@ -14,6 +14,7 @@ from f5router.kube.secrets.secret_watch import SecretWatch
 from f5router.kube.settings import SecretPace, WatchSettings, WatchTiming
 from f5router.kube.watch import kind_states, known_statuses, single_reads
 from f5router.kube.watch.api_look import KindRead
+from f5router.kube.watch.gateway_demand import GatewayDemand
 from f5router.kube.watch.kind_states import OPTIONAL, KindStates
 from f5router.kube.watch.reflector import Listener, Reflector
 from f5router.kube.watch.single_reads import ServiceReading
@@ -75,6 +76,7 @@ class ClusterWatcher:
         if self._secrets is not None:
             self._conversion.follow = self._secrets.follow
         self.look_at_secret = self._secrets.look if self._secrets else lambda: None
+        self.demand = GatewayDemand(connection, settings.sources, self._timing, on_settled=self._begin)
         self._secrets_timer = threading.Timer(pace.start_s, self._begin, (), {"without_secrets": True})
         self._secrets_timer.daemon, self._secrets_timer.name = True, "secrets-limit"
         self._readers = {source: self._reader(source) for source in kind_states.sources(settings)}
@@ -113,6 +115,7 @@ class ClusterWatcher:
                 on_absent=lambda problem: self._kinds.record_namespace(namespace, problem))
         with self._starting:
             if not self._stopped.is_set():
+                self.demand.start()
                 for thread in self._threads:
                     thread.start()
 
@@ -121,6 +124,7 @@ class ClusterWatcher:
         with self._starting:
             self._stopped.set()
         self._secrets_timer.cancel()
+        self.demand.stop()
         for reflector in self._readers.values():
             reflector.stop()
         if self._secrets is not None:
@@ -171,7 +175,7 @@ class ClusterWatcher:
         Dispensable kinds that are forbidden are left out: Routes are served without them.
         """
         not_loaded = () if self._secrets is None or self.synced() else self._secrets.not_loaded()
-        return (*self._kinds.missing(), *not_loaded)
+        return (*self._kinds.missing(), *self.demand.missing(), *not_loaded)
 
     def degraded(self) -> tuple[str, ...]:
         """Return the unreadable kinds without which the router continues."""
@@ -363,7 +367,7 @@ class ClusterWatcher:
         Args: without_secrets: do not wait for the Secrets any more.
         """
         with self._lock:
-            if not self._kinds.is_complete() or self._synced.is_set():
+            if not (self._kinds.is_complete() and self.demand.is_settled) or self._synced.is_set():
                 return
             chosen = finish(self._conversion.convert(self._taken()))
             self._first = self._first.then(chosen)

@@ -141,6 +141,8 @@ class WatchTiming:
     """Wait after a list that lacks most of the known objects, before the second one, which confirms it."""
     absent_s: float = 30.0
     """Longest time between two looks for a kind that the API server does not serve."""
+    absent_soon_s: float = 1.0
+    """The same while a start waits for the answer."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

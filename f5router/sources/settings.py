@@ -170,3 +170,9 @@ class SourceSettings:
     ingress_routes: IngressRoutePolicy = field(default_factory=IngressRoutePolicy)
     ingresses: IngressPolicy = field(default_factory=IngressPolicy)
     gateways: GatewaySettings = field(default_factory=GatewaySettings)
+    on_demand: bool = False
+    """True if Gateways are served, too, once a GatewayClass names their controller."""
+
+    def with_gateways(self) -> "SourceSettings":
+        """Return the settings with Gateways among the kinds."""
+        return replace(self, kinds=(*self.kinds, GATEWAY), on_demand=False)

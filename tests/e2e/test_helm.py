@@ -66,20 +66,23 @@ def test_rights_are_those_of_the_settings():
     everything = granted({})
     assert {resource for _, _, resource, _ in everything} == {
         "routes", "routes/status", "ingresses", "ingresses/status", "ingressclasses", "ingressroutes",
-        "tlscertificatedelegations", "services", "endpointslices", "endpoints", "events"}
+        "tlscertificatedelegations", "gatewayclasses", "services", "endpointslices", "endpoints", "events"}
     routes = granted({"args": {"sources": "routes", "update_status": False}})
     assert {resource for _, _, resource, _ in routes} == {
         "routes", "services", "endpointslices", "endpoints", "events"}
     assert granted({"args": {"fields": "metadata.name=a"}}) == granted({"args": {"sources": "routes"}})
     gateways = granted({"args": {"gateway_addresses": "203.0.113.32/28"}})
     assert gateways == granted({"args": {"sources": "routes,ingress,ingressroutes,gateway"}}) > everything
+    assert gateways == granted({"args": {"f5_vserver_address": "203.0.113.10"}})
     more = {("ClusterRole", "", "namespaces", verb) for verb in ("get", "list", "watch")}
     assert granted({"args": {"namespace_labels": "a=b"}}) == everything | more
     limited = granted({"args": {"namespace": "shop"}})
     assert {right for right in limited if right[0] == "ClusterRole"} == more | {
         ("ClusterRole", "", "ingressclasses", verb) for verb in ("list", "watch")}
     assert {right[1] for right in limited if right[0] == "Role"} == {"shop"}
-    assert {right[2:] for right in limited - more} == {right[2:] for right in everything}
+    assert {right[2:] for right in limited - more} == {
+        right[2:] for right in everything if "gatewayclasses" not in right}
+    assert limited == granted({"args": {"namespace": "shop", "f5_vserver_address": "203.0.113.10"}})
     without = charted({"rbac": {"create": False}})
     assert not any(kind.startswith(("Role", "ClusterRole")) for kind, _ in without)
 

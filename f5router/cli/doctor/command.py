@@ -6,7 +6,7 @@ from contextlib import ExitStack
 from dataclasses import replace
 
 from f5router.app.timing import DEFAULT, Timing
-from f5router.app.wiring import build_device
+from f5router.app.wiring import build_device, settled
 from f5router.cli import invocation, terminal
 from f5router.cli.doctor import cluster, fixes, report, running, service, units
 from f5router.cli.doctor.report import FAILURE, Check, failure, ok, warning
@@ -63,6 +63,7 @@ def _all(config: Config, stack: ExitStack, refused_s: float, timing: Timing,
     connection = device = None
     try:
         connection = connect(config.kube)
+        config, patient = settled(config, connection), settled(patient, connection)
     except ConfigError as exc:
         checks += _wrong(exc)
     try:

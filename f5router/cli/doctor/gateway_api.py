@@ -1,7 +1,6 @@
 """Checks of the Gateway API: its CRDs, a GatewayClass of this router, and the setting that serves it.
 
-The router serves it only if --sources says so, see docs/gateway-api.md; so they warn of a GatewayClass that
-nobody serves.
+They warn of a GatewayClass that nobody serves: see docs/gateway-api.md for the settings that serve it.
 """
 
 import json
@@ -20,14 +19,16 @@ CHECK = "Gateway API"
 _INSTALL = Fix("install them", "kubectl apply -f https://github.com/kubernetes-sigs/gateway-api/releases/"
                "download/v1.4.1/standard-install.yaml")
 _NO_ADDRESS = Fix("set --gateway-addresses or --f5-vserver-address, or remove gateway from --sources")
-_NOT_NAMED = Fix("set --gateway-addresses, name gateway in --sources if that is set, and grant the rights",
-                 "kubectl apply -f docs/deploy/22-gateway-api.yaml")
+_GRANT = "kubectl apply -f docs/deploy/22-gateway-api.yaml"
+_NOT_NAMED = Fix("name gateway in --sources, and grant the rights", _GRANT)
+_NOT_ASKED = Fix("set one of them, name gateway in --sources if that is set, and grant the rights", _GRANT)
 
 
 def check(connection: Connection, config: Config, area: str) -> Iterator[Check]:
     """Yield warnings; nothing where all is well, or nobody asks for Gateways. One list at most."""
     sources = config.watch.sources
     asked, controller = GATEWAY in sources.kinds, sources.gateways.controller
+    has_address = bool(sources.gateways.served.addresses or sources.gateways.ranges)
     try:
         served = choose_served(connection, GATEWAY_CLASSES)
         classes = [] if served is None else [each.key.name for each in list_values(connection, served)
@@ -41,10 +42,11 @@ def check(connection: Connection, config: Config, area: str) -> Iterator[Check]:
         yield warning(area, CHECK, f"no GatewayClass has spec.controllerName {controller}: no Gateway is "
                                    "served", _class(controller))
     elif classes and not asked:
+        reason, fix = ("--sources does not name gateway", _NOT_NAMED) if has_address else (
+            "neither --gateway-addresses nor --f5-vserver-address is set", _NOT_ASKED)
         yield warning(area, CHECK, f"GatewayClass {printable(', '.join(classes))} names this router's "
-                                   "controller, and --sources does not name gateway: no Gateway is served",
-                      _NOT_NAMED)
-    if asked and not (sources.gateways.served.addresses or sources.gateways.ranges):
+                                   f"controller, and {reason}: no Gateway is served", fix)
+    if asked and not has_address:
         yield warning(area, CHECK, "neither --gateway-addresses nor --f5-vserver-address is set, so no "
                                    "Gateway has an address", _NO_ADDRESS)
 

@@ -1,0 +1,146 @@
+"""Looks for a GatewayClass of the router: what each answer of the API server means, before and after."""
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+import pytest
+
+from f5router.kube.api.connection import Connection, connect
+from f5router.kube.settings import KubeSettings, WatchTiming
+from f5router.kube.watch.gateway_demand import GatewayDemand, settled
+from f5router.model.gateway import GATEWAY
+from f5router.model.limits import Backoff
+from f5router.sources.settings import SourceSettings
+from mocks.kube import FakeKube
+from tests.gateways import gateway_class
+from tests.rows import rows
+from tests.waiting import until
+
+API = "/apis/gateway.networking.k8s.io"
+OPEN = SourceSettings(on_demand=True)
+QUICK = WatchTiming(absent_s=0.02, absent_soon_s=0.02, backoff=Backoff(first_s=0.02, limit_s=0.02))
+OWN, OTHER = gateway_class(), gateway_class("nginx", "example.com/other")
+
+
+@contextmanager
+def cluster(folder, release: str = "v1.6") -> Iterator[tuple[FakeKube, Connection]]:
+    with FakeKube(gateway_api=release) as kube:
+        kube.write_kubeconfig(folder / "config")
+        yield kube, connect(KubeSettings(kubeconfig=str(folder / "config")))
+
+
+class Watched:
+    """A GatewayDemand that has begun, and what it says."""
+
+    def __init__(self, connection: Connection, sources: SourceSettings = OPEN):
+        self.said: list[str] = []
+        self.demand = GatewayDemand(
+            connection, sources, QUICK, on_settled=lambda: self.said.append("settled"))
+        self.demand.on_found = lambda: self.said.append("found")
+        self.demand.start()
+
+
+@pytest.fixture
+def kube(tmp_path):
+    with cluster(tmp_path) as (kube, connection):
+        kube.connection = connection
+        yield kube
+
+
+@rows(("objects", "fault", "times", "said"), [
+    ((OWN,), "", 0, ["found"]),
+    ((OTHER,), "", 0, ["settled"]),
+    ((), "", 0, ["settled"]),
+    ((OWN,), "404", 5, ["found"]),
+    ((OWN,), "500", 4, ["found"]),
+    ((OWN,), "drop", 4, ["found"]),
+    ((OTHER,), "500", 4, ["settled"])])
+def test_what_is_said_first(tmp_path, objects, fault, times, said):
+    """An API server that starts may have errors, or not know its custom resources yet."""
+    with cluster(tmp_path) as (kube, connection):
+        kube.apply([*objects])
+        if fault:
+            kube.inject(fault, path=API, times=times)
+        watched = Watched(connection)
+        until(lambda: watched.said)
+        assert watched.said == said
+        assert watched.demand.is_settled == (said == ["settled"])
+        watched.demand.stop()
+
+
+def test_a_class_that_comes(kube):
+    watched = Watched(kube.connection)
+    until(lambda: watched.said)
+    kube.apply([OTHER])
+    kube.apply([OWN])
+    until(lambda: watched.said == ["settled", "found"])
+
+
+def test_a_right_that_is_missing(kube):
+    """At a start, what was served with it is not known; one that goes later changes nothing."""
+    kube.apply([OTHER])
+    later = Watched(kube.connection)
+    until(lambda: later.said)
+    kube.forbid("gatewayclasses")
+    early = Watched(kube.connection)
+    until(lambda: early.said == ["found"])
+    looks = len(kube.log)
+    until(lambda: len(kube.log) > looks + 12)
+    assert later.said == ["settled"]
+    later.demand.stop()
+
+
+def test_a_right_that_comes_in_time(kube):
+    kube.apply([OTHER])
+    for fault in ("403", "500", "403", "404", "403", "403"):
+        kube.inject(fault, path=f"{API}/v1/gatewayclasses")
+    watched = Watched(kube.connection)
+    until(lambda: watched.said)
+    assert watched.said == ["settled"]
+    watched.demand.stop()
+
+
+@pytest.mark.parametrize("release", ["none", "v0.8", "v1.6"])
+def test_releases(tmp_path, release):
+    with cluster(tmp_path, release) as (kube, connection):
+        watched = Watched(connection)
+        until(lambda: watched.said == ["settled"])
+        if release != "none":
+            api = {"v0.8": "v1beta1"}.get(release, "v1")
+            kube.apply([OWN | {"apiVersion": f"gateway.networking.k8s.io/{api}"}])
+            until(lambda: watched.said == ["settled", "found"])
+        watched.demand.stop()
+
+
+def test_settings_that_leave_nothing_open(kube):
+    kube.apply([OWN])
+    watched = Watched(kube.connection, SourceSettings())
+    assert watched.demand.is_settled
+    assert watched.demand.missing() == ()
+    watched.demand.stop()
+    assert not [entry for entry in kube.log if API in entry.path]
+
+
+def test_nothing_is_known_until_the_first_answer(kube):
+    kube.inject("500", path=API, times=None)
+    watched = Watched(kube.connection)
+    until(lambda: sum(API in entry.path for entry in kube.log) > 3)
+    assert (watched.said, watched.demand.is_settled) == ([], False)
+    assert watched.demand.missing() == ("gatewayclasses are not listed yet",)
+    watched.demand.stop()
+
+
+@rows(("objects", "fault", "kinds", "on_demand"), [
+    ((OWN,), "", True, False),
+    ((OTHER,), "", False, False),
+    ((OWN,), "403", True, False),
+    ((OWN,), "404", False, False),
+    ((OWN,), "500", False, True)])
+def test_settings_of_a_command(tmp_path, objects, fault, kinds, on_demand):
+    with cluster(tmp_path) as (kube, connection):
+        kube.apply([*objects])
+        if fault:
+            kube.inject(fault, path=API, times=None)
+        sources = settled(connection, OPEN)
+        assert (GATEWAY in sources.kinds, sources.on_demand) == (kinds, on_demand)
+        assert settled(connection, SourceSettings()) == SourceSettings()
