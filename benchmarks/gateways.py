@@ -1,4 +1,4 @@
-"""Calls to the BIG-IP for HTTPRoutes and a TCPRoute on Gateways with addresses of their own, beside Routes'.
+"""Calls to the BIG-IP for routes of the Gateway API on Gateways with addresses of their own, beside Routes'.
 
     python -m benchmarks.gateways [--routes N] [--gateways N]
 
@@ -10,6 +10,7 @@ import tempfile
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack
+from functools import partial
 from pathlib import Path
 
 import click
@@ -18,7 +19,9 @@ import tabulate
 from f5router.app import once
 from f5router.app.controller import Controller
 from tests import gateways, manifests
+from tests.builders import identity
 from tests.feature.conftest import Lab
+from tests.traffic.test_https_listeners import secret
 from tests.waiting import DEADLINE_S
 
 HEADERS = ("case", "writes", "reads", "for each")
@@ -102,9 +105,22 @@ def measure(stack: ExitStack, routes: int, of: int) -> list[tuple[str, int, int,
         "db", gateways.backend(f"s{routes + 1}"), namespace=NAMESPACE, parents=(gateways.parent("db"),))))
     bench.event(router, "endpoints of its Service change", lambda: lab.apply(
         manifests.service(NAMESPACE, f"s{routes + 1}", pods=(address(0, changed=True),))[1]))
+    _tls(lab, bench, router, f"s{routes + 1}")
     router.close()
     bench.start("restart, nothing has changed", 1).close()
     return bench.rows
+
+
+def _tls(lab: Lab, bench: Bench, router: Controller, service: str) -> None:
+    """Count the calls for TLSRoutes of both modes, each on its Gateway. Args: service: name of a Service."""
+    ends = {"mode": "Terminate", "certificateRefs": [{"name": "ends"}]}
+    lab.apply(secret("ends", identity("ends.example.com"), NAMESPACE))
+    for name, tls in (("passes", gateways.PASSTHROUGH["tls"]), ("ends", ends)):
+        of_mode = gateways.gateway(name, gateways.listener("tls", 443, "TLS", tls=tls))
+        added = gateways.tls_route(name, gateways.backend(service), namespace=NAMESPACE,
+                                   hostnames=(f"{name}.example.com",), parents=(gateways.parent(name),))
+        bench.event(router, f"a Gateway comes, for TLS of mode {tls['mode']}", partial(lab.apply, of_mode))
+        bench.event(router, "a TLSRoute is added", partial(lab.apply, added))
 
 
 def beside(stack: ExitStack, routes: int) -> list[tuple[str, int, int, str]]:
