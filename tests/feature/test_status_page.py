@@ -292,6 +292,18 @@ def test_everything_can_be_reached_by_keyboard_and_has_a_name(opened):
     browser.wait(lambda: browser.focus() == "search")
 
 
+def test_a_node_that_is_not_ready_any_more(opened):
+    """Nothing is written because of it, so no event comes: the page looks again now and then."""
+    site, _ = opened
+    browser = go(opened, "nodes")
+    browser.wait_text("0a:0a:0a:03:59:01")
+    assert "Not ready" not in browser.text()
+    site.lab.apply(manifests.node("n2", "10.3.89.2", ready=False))
+    browser.wait_text("Not ready")
+    site.lab.apply(manifests.node("n2", "10.3.89.2"))
+    assert browser.problems() == []
+
+
 class BusyList(StatusSource):
     """Its list leaves out all Routes at first, as one does that was made the moment before they came."""
 

@@ -6,7 +6,7 @@ const STATUSES = {
   device_rejected: ["Refused by BIG-IP", "bad"], pending: ["Pending", "wait"],
 };
 const ORDERS = {trouble: "Trouble first", host: "Host and path", object: "Source object", service: "Service", members: "Number of members", certificate: "Certificate, first to expire"};
-const PER_PAGE = 50, REFRESH_MS = 1000, TYPING_MS = 250, AGAIN_MS = 5000, TICK_MS = 5000, RECONNECT_MS = 30000, ANSWER_MS = 8000, CHECK_MS = 5000, MOST_BOXES = 8;
+const PER_PAGE = 50, REFRESH_MS = 1000, TYPING_MS = 250, AGAIN_MS = 5000, TICK_MS = 5000, RECONNECT_MS = 30000, ANSWER_MS = 8000, CHECK_MS = 5000, LOOK_MS = 10000, MOST_BOXES = 8;
 
 const byId = (id) => document.getElementById(id);
 const view = byId("view");
@@ -566,6 +566,8 @@ setInterval(() => {
   for (const each of view.querySelectorAll("time.ago")) each.textContent = since(each.dateTime);
 }, TICK_MS);
 setInterval(() => { if (!document.hidden) summary(); }, CHECK_MS);
+// What changes without a write, such as a Node that is not ready or a member that is down, has no event.
+setInterval(refresh, LOOK_MS);
 view.append(el("p", {class: "empty"}, "Loading"));
 live("Connecting", "");
 show();
