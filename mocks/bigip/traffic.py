@@ -69,32 +69,35 @@ def decide(store: Store, virtual_path: str, request: Request) -> Decision:
 
 def _passthrough(store: Store, virtual: Item, request: Request) -> Decision | None:
     rule = _rule(virtual, PASSTHROUGH_RULE)
-    if rule is None or not request.sni:
+    if rule is None:
         return None
-    records, name = _records(store, rule, PASSTHROUGH_GROUP), request.sni.lower().removesuffix(".")
-    pool = next(filter(None, map(records.get, _looked_up(store, rule, name))), None)
-    if not pool or name.startswith(".") or pool == TERMINATE:
+    records, name = _records(store, rule, PASSTHROUGH_GROUP), (request.sni or "").lower().removesuffix(".")
+    text = str(store.get("ltm/rule", rule).fields.get("apiAnonymous"))
+    pool = next(filter(None, map(records.get, _looked_up(text, name))), None)
+    if not pool or pool == TERMINATE:
         return None
     ended = pool.startswith(f"{TERMINATE}/")
+    if ended and f"{TERMINATE}/" not in text:
+        return Decision("reset")  # no pool has such a name
     pool = names.full_path(pool.removeprefix(TERMINATE), names.folder_of(rule))
     profile = selection.client_ssl(store, virtual.path, request.sni) if ended else None
     return Decision("ended" if ended else "passthrough", pool, selection.members(store, pool),
                     client_ssl_profile=profile)
 
 
-def _looked_up(store: Store, rule: str, name: str) -> Iterator[str]:
-    """The names of records that the iRule looks up for a server name, in their order."""
-    yield name
-    domain = name.partition(".")[2]
-    if domain:
-        yield f".{domain}"
-    item = store.get("ltm/rule", rule)
-    if item is None or EVERY not in str(item.fields.get("apiAnonymous")):
-        return
-    while domain:
-        yield f"..{domain}"
-        domain = domain.partition(".")[2]
-    yield EVERY
+def _looked_up(text: str, name: str) -> Iterator[str]:
+    """The names of records that the iRule looks up for a server name, in their order. Args: text: its own."""
+    any_depth = EVERY in text
+    if name and not name.startswith("."):
+        yield name
+        domain = name.partition(".")[2]
+        if domain:
+            yield f".{domain}"
+        while any_depth and domain:
+            yield f"..{domain}"
+            domain = domain.partition(".")[2]
+    if any_depth:
+        yield EVERY
 
 
 def _rule(virtual: Item, ending: str) -> str | None:

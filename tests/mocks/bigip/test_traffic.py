@@ -222,7 +222,7 @@ def test_clear_text_on_a_tls_port_and_tls_without_profile(big):
     assert decide(big.store, "/P/vs", Request("a.example", tls=True, sni="a.example")).kind == "reset"
 
 
-def irule(big: FakeBigIP, name: str, group: str, records: dict[str, str]) -> str:
+def irule(big: FakeBigIP, name: str, group: str, records: dict[str, str], text: str = "") -> str:
     big.put_object(
         "ltm/data-group/internal",
         {
@@ -232,7 +232,8 @@ def irule(big: FakeBigIP, name: str, group: str, records: dict[str, str]) -> str
             "records": [{"name": key, "data": value} for key, value in records.items()],
         },
     )
-    big.put_object("ltm/rule", {"name": name, "partition": "P", "apiAnonymous": "when CLIENT_ACCEPTED { }"})
+    big.put_object("ltm/rule", {"name": name, "partition": "P",
+                                "apiAnonymous": f"when CLIENT_ACCEPTED {{ {text} }}"})
     return f"/P/{name}"
 
 
@@ -257,6 +258,25 @@ def test_passthrough_of_a_wildcard(big, sni, pool):
         big, "openshift_passthrough_irule", "ssl_passthrough_servername_dg", records),))
     decision = decide(big.store, "/P/tls", Request(sni, sni=sni, tls=True))
     assert (decision.pool if decision.kind == "passthrough" else None) == pool
+
+
+KNOWS = "set data {terminate/ .._}"
+"""What the text of the iRule has that knows such records."""
+
+
+@pytest.mark.parametrize(("text", "sni", "kind", "pool"), [
+    ("", "a.example", "reset", None), ("", None, "pool", "/P/one"), ("", "c.b.example", "pool", "/P/one"),
+    (KNOWS, "a.example", "ended", "/P/two"), (KNOWS, None, "passthrough", "/P/empty"),
+    (KNOWS, "c.b.example", "ended", "/P/one"), (KNOWS, "x", "passthrough", "/P/empty"),
+    (KNOWS, ".example", "passthrough", "/P/empty"),
+])
+def test_records_that_need_another_text_of_the_irule(big, text, sni, kind, pool):
+    """One without that takes all data but "terminate" for the name of a pool, and looks up no other names."""
+    records = {"a.example": "terminate/P/two", "..example": "terminate/P/one", ".._": "/P/empty"}
+    tls_virtual(big, rules=(irule(
+        big, "openshift_passthrough_irule", "ssl_passthrough_servername_dg", records, text),))
+    decision = decide(big.store, "/P/tls", Request("a.example", sni=sni, tls=True))
+    assert (decision.kind, decision.pool) == (kind, pool)
 
 
 @pytest.mark.parametrize(("host", "kind"), [
