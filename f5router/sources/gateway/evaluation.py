@@ -47,7 +47,8 @@ class GatewayVerdict:
     def closed_listeners(self) -> list[CheckedListener]:
         """The others whose hostname a served listener of the port covers: no requests for it come there."""
         served = self.served_listeners
-        return [closed for each in self.listeners if each not in served
+        numbers = {each.number for each in served}
+        return [closed for each in self.listeners if each.number not in numbers
                 and (closed := each.closed_beside(served)) is not None]
 
 
