@@ -116,6 +116,8 @@ def test_a_secret_of_no_use(site_of, back):
         site.apply(bad)
         assert site.converge(**FLAGS) == []
     assert clients.after_hello(site.bigip.endpoint(VIRTUAL), HOST) == b""
+    told = listener_status(site)
+    assert (told["ResolvedRefs"], told["Programmed"][0]) == (("False", "InvalidCertificateRef"), "False")
 
 
 def test_a_secret_that_is_not_read(site_of):

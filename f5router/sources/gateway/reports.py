@@ -16,7 +16,7 @@ from f5router.sources.gateway import client_validation, conditions
 from f5router.sources.gateway.attachment import RouteAttachment
 from f5router.sources.gateway.conditions import Conditions, StatusCondition, false, true
 from f5router.sources.gateway.evaluation import EvaluatedGateway
-from f5router.sources.gateway.listeners import HTTPS, CheckedListener
+from f5router.sources.gateway.listeners import CheckedListener
 from f5router.sources.gateway.statuses import ClassStatus, GatewayStatus, ListenerStatus, RouteParents
 
 
@@ -88,7 +88,7 @@ def gateway_status(evaluated: EvaluatedGateway, device: Programming) -> GatewayS
 
 def _resolved(listener: CheckedListener, evaluated: EvaluatedGateway, device: Programming) -> Conditions:
     """Return the conditions of a listener, with what the check of its certificate has shown."""
-    if listener.listener.protocol != HTTPS:
+    if not listener.certificates:
         return listener.conditions
     refusals = map(device.refusal, _routes(listener, evaluated))
     refusal = next((each for each in refusals if each and each.reason in (EXTERNAL, REFUSED)), None)
