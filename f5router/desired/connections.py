@@ -68,6 +68,8 @@ def last_record(checked: Iterable[EvaluatedRoute], claims: ClaimResult, wanted: 
         passed: True if the wildcard would have its connections.
     """
     checked = tuple(checked)
+    if not config.https_virtual:
+        return None
     ended = [each for each in checked if each.is_ended]
     serving = [each for each in ended if each.claims and each.route.match != NO_REQUEST]
     if wanted is None and any(_holds(claims.verdicts[each.route.key]) for each in serving):
@@ -75,8 +77,7 @@ def last_record(checked: Iterable[EvaluatedRoute], claims: ClaimResult, wanted: 
         return Record(own_path(config, names.PASSTHROUGH_GROUP), name, pool,
                       frozenset({Ref(Pool.KIND, pool)}))
     only_shows = len(ended) == len(checked) and not serving
-    if not passed or only_shows or not config.https_virtual or not protection.is_excepted(
-            checked, claims, wanted):
+    if not passed or only_shows or not protection.is_excepted(checked, claims, wanted):
         return None
     return Record(own_path(config, names.PASSTHROUGH_GROUP), name, names.EXCLUSION,
                   protection.taken_over(config, facts))

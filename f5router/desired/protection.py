@@ -102,8 +102,12 @@ def open_ports(evaluated: EvaluatedRoute, admitted: Iterable[EvaluatedRoute],
 
 
 def blank_rule(evaluated: EvaluatedRoute, config: baseline.BaselineSettings) -> str:
-    """Return why a Route is served on no port at all; "" if it is."""
-    if evaluated.termination and config.https_virtual is None and front_ends.tcp_virtual(config) is None:
+    """Return why a Route is served on no port at all; "" if it is.
+
+    A virtual server that carries TCP of any kind has the connections of Routes whose TLS is passed through.
+    """
+    passes = evaluated.termination == "passthrough" and front_ends.tcp_virtual(config) is not None
+    if evaluated.termination and config.https_virtual is None and not passes:
         return "--f5-https-vserver is blank: this router serves no Route with TLS"
     if not evaluated.termination and config.http_virtual is None:
         return "--f5-http-vserver is blank: this router serves no unencrypted Route"
