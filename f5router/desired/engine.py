@@ -197,8 +197,7 @@ class Engine(RouteResults):
         self.facts = facts
         self.front_ends.set_facts(facts)
         self._rebuild_baseline()
-        for host, (checked, claims) in list(self._claims_by_host.items()):
-            finish(self._rebuild_host(host, checked, claims))
+        finish(self._rebuild_hosts(self._claims_by_host))
         finish(self.rebuild_pools())
         self._dirty |= self.ways.set_facts(facts)
         self._refresh_warnings(self.places.set_locator(self.ways.locator()))
@@ -226,10 +225,7 @@ class Engine(RouteResults):
         self.facts = facts
         self.front_ends.set_facts(facts)
         self._rebuild_baseline(different)
-        for site in [site for site in self._claims_by_host if site.front_end in different]:
-            yield
-            if site in self._claims_by_host:
-                yield from self._rebuild_host(site, *self._claims_by_host[site])
+        yield from self._rebuild_hosts(site for site in self._claims_by_host if site.front_end in different)
         if limits(before) != limits(self._config):
             self._pools.set_config(self._config)
         yield from self.rebuild_pools()
@@ -238,10 +234,8 @@ class Engine(RouteResults):
         """Apply a renewed default CA for pods, and rebuild the Hosts of the Routes that need it."""
         self._config = self._config.with_default_destination_ca(certificates)
         self.front_ends.set_config(self._config)
-        for host, (checked, claims) in list(self._claims_by_host.items()):
-            if any(evaluated.needs_default_ca for evaluated in checked.values()):
-                yield from self._rebuild_host(host, checked, claims)
-                yield
+        yield from self._rebuild_hosts(site for site, (checked, _) in self._claims_by_host.items()
+                                       if any(evaluated.needs_default_ca for evaluated in checked.values()))
 
     def apply(self, delta: Delta) -> None:
         """Apply changes of the cluster."""
@@ -345,6 +339,14 @@ class Engine(RouteResults):
             self._dirty |= self._contributions.swap(old, new)
             if new:
                 self._baselines[name] = new
+
+    def _rebuild_hosts(self, sites: Iterable[Site]) -> Steps[None]:
+        """Build the objects of Hosts anew, one in a step, whose Routes are as they were."""
+        for site in list(sites):
+            yield
+            with contained(self._on_failure, "Host", site):
+                if site in self._claims_by_host:
+                    yield from self._rebuild_host(site, *self._claims_by_host[site])
 
     def _rebuild_host(self, host: Site, checked: Mapping[Key, EvaluatedRoute],
                       claims: ClaimResult) -> Steps[None]:

@@ -91,6 +91,9 @@ def needed_rights(config: Config,
     for source in kind_states.sources(watch):
         if (api := served(source)) is not None:
             rights += _reading(config, source, api)
+    if watch.sources.on_demand:
+        rights.append(Right("list", GATEWAY_CLASSES.resource, _group(GATEWAY_CLASSES), required=False,
+                            lacks="Gateways are served, whether a GatewayClass asks for it or not"))
     if namespace := watch.selection.namespace:
         rights.append(Right("get", NAMESPACES.resource, name=namespace, file=NAMES,
                             lacks="a misspelt --namespace is not noticed", required=False))

@@ -10,8 +10,10 @@ from f5router.model.cluster import Key
 from f5router.model.containment import MOST, FailureLog, contained
 from f5router.model.delta import Delta
 from f5router.model.ingress import Ingress
+from f5router.model.limits import finish
 from f5router.model.ltm import Rule
 from f5router.model.route_options import RouteOptions
+from f5router.model.virtual_server import FrontEnd, FrontEndSet
 from f5router.sources.settings import SourceSettings
 from f5router.sources.translator import Translator
 from tests.builders import Settings, endpoints, route, service
@@ -49,6 +51,44 @@ def test_a_route_costs_no_other(field):
     assert hosts(engine) >= {"new.com", "c.com"}
     engine.apply(delta((replace(a, host="right.com"), True)))
     assert hosts(engine) == {"right.com", "new.com", "c.com"}
+
+
+class Brittle(tuple):
+    """A part of an object that nobody has foreseen: any use of it fails from some time on."""
+
+    fails = False
+
+    def __iter__(self):
+        if self.fails:
+            raise RuntimeError
+        return super().__iter__()
+
+
+@pytest.mark.parametrize("change", ["facts", "front ends", "default CA"])
+def test_a_host_costs_no_other_when_all_are_built_anew(change):
+    """Its objects stay as they are, and the changes that come with it are not lost."""
+    failures: list[str] = []
+    engine = Engine(Settings(), on_failure=failures.append)
+    a, b, c = (route(name, host=f"{name}.com", kind="reencrypt") for name in "abc")
+    engine.apply(delta((service("web"), True), (endpoints("10.1.0.1"), True), (a, True), (b, True),
+                       (replace(c, unsupported=Brittle(("x",))), True)))
+    assert hosts(engine) == {"a.com", "b.com", "c.com"}
+    engine.take_changes()
+    Brittle.fails = True
+    try:
+        if change == "facts":
+            engine.set_facts(replace(engine.facts, version=(13, 1, 0)))
+        elif change == "front ends":
+            own = FrontEnd(("10.0.0.1",), "/Common/h", None)
+            finish(engine.set_front_ends(FrontEndSet((own,)), engine.facts))
+        else:
+            finish(engine.set_default_destination_ca("another"))
+    finally:
+        Brittle.fails = False
+    assert len(failures) == 1
+    assert "c.com" in failures[0]
+    assert hosts(engine) == {"a.com", "b.com", "c.com"}
+    assert {key.name for key in engine.take_changes()[1]} == {"a", "b"}
 
 
 def test_an_ingress_costs_no_other():
