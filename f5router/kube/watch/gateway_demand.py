@@ -22,7 +22,8 @@ from f5router.kube.settings import WatchTiming
 from f5router.kube.watch.kind_states import ABSENT_LOOKS
 from f5router.kube.watch.reflector import decode_document
 from f5router.kube.watch.sources import GATEWAY_CLASSES, choose_served, is_absent
-from f5router.model.errors import KubeError, KubeForbidden, KubeUnreachable
+from f5router.logs.log_output import PersistentLog
+from f5router.model.errors import KubeError, KubeForbidden, KubeUnauthorized, KubeUnreachable
 from f5router.sources.settings import SourceSettings
 
 log = logging.getLogger(__name__)
@@ -42,13 +43,18 @@ class ClassLook(Enum):
 
 
 def look(connection: Connection, controller: str) -> ClassLook:
-    """Return what GatewayClasses say of a controller. Raises: KubeError: the API server does not answer."""
+    """Return what GatewayClasses say of a controller.
+
+    Raises: KubeError: the API server does not answer, or not these credentials.
+    """
     served = choose_served(connection, GATEWAY_CLASSES)
     if served is None:
         return ClassLook.ABSENT
     try:
         classes = [value for document in Collection(connection, served.path(None), {}).documents()
                    for value in decode_document(served, document)[1]]
+    except KubeUnauthorized:  # which says nothing of the right
+        raise
     except KubeForbidden:
         return ClassLook.FORBIDDEN
     return ClassLook.ASKED if any(each.controller == controller for each in classes) else ClassLook.NOT_ASKED
@@ -78,9 +84,10 @@ class GatewayDemand:
         """Args: on_settled: called once it is known that nobody asks for them yet."""
         self._connection, self._controller, self._timing = connection, sources.gateways.controller, timing
         self._on_settled = on_settled
-        self.on_found: Callable[[], object] = lambda: None
-        """Called once Gateways are to be served."""
-        self._is_needed = sources.on_demand
+        self.on_found: Callable[[], bool] = lambda: True
+        """Called once Gateways are to be served; returns False if it is to be called again later."""
+        self._is_needed, self._problem = sources.on_demand, ""
+        self._log = PersistentLog("GatewayClasses not listed")
         self._settled, self._stopped = threading.Event(), threading.Event()
         self._thread = threading.Thread(target=self._run, name="gateway-class", daemon=True)
 
@@ -90,8 +97,9 @@ class GatewayDemand:
         return not self._is_needed or self._settled.is_set()
 
     def missing(self) -> tuple[str, ...]:
-        """Return what is not known yet."""
-        return () if self.is_settled else (f"{GATEWAY_CLASSES.resource} are not listed yet",)
+        """Return what is not known yet, and why."""
+        why = f": {problem}" if (problem := self._problem) else ""
+        return () if self.is_settled else (f"{GATEWAY_CLASSES.resource} are not listed yet{why}",)
 
     def start(self) -> None:
         """Start the thread, if there is anything to look for."""
@@ -110,8 +118,9 @@ class GatewayDemand:
             if answer is ClassLook.ASKED or (
                     answer is ClassLook.FORBIDDEN and times >= ABSENT_LOOKS and not self.is_settled):
                 log.info("Gateways are to be served", extra={"reason": answer.value})
-                self.on_found()
-                return
+                if self.on_found():
+                    return
+                wait_s = self._timing.absent_s
             if answer is ClassLook.NOT_ASKED or (
                     answer is ClassLook.ABSENT and (times >= ABSENT_LOOKS or self._is_surely_absent())):
                 self._settle()
@@ -120,14 +129,22 @@ class GatewayDemand:
 
     def _look(self, failures: int) -> tuple[ClassLook, float]:
         """Return the answer, and how long to wait because of a failure. Args: failures: before this look."""
+        error = None
         try:
             answer = look(self._connection, self._controller)
         except KubeError as exc:
-            if isinstance(exc, KubeUnreachable):
-                self._connection.outages.failed(USER, exc)
-            return ClassLook.NONE, self._timing.backoff.jittered_s(failures + 1, exc.retry_after_s)
-        self._connection.outages.answered(USER)
-        return answer, 0.0
+            answer, error = ClassLook.NONE, exc
+        except Exception as exc:  # a bug here must not keep the router from its start for good
+            log.exception("look at GatewayClasses failed")
+            answer, error = ClassLook.NONE, KubeError(str(exc))
+        self._problem = str(error or "")
+        if isinstance(error, KubeUnreachable):
+            self._connection.outages.failed(USER, error)
+        else:
+            self._connection.outages.answered(USER)
+            self._log.update((), [self._problem] if error else ())
+        wait_s = self._timing.backoff.jittered_s(failures + 1, error.retry_after_s) if error else 0.0
+        return answer, wait_s
 
     def _settle(self) -> None:
         if not self.is_settled and not self._stopped.is_set():

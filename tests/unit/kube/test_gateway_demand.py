@@ -36,8 +36,12 @@ class Watched:
         self.said: list[str] = []
         self.demand = GatewayDemand(
             connection, sources, QUICK, on_settled=lambda: self.said.append("settled"))
-        self.demand.on_found = lambda: self.said.append("found")
+        self.demand.on_found = self._found
         self.demand.start()
+
+    def _found(self) -> bool:
+        self.said.append("found")
+        return True
 
 
 @pytest.fixture
@@ -53,6 +57,7 @@ def kube(tmp_path):
     ((), "", 0, ["settled"]),
     ((OWN,), "404", 5, ["found"]),
     ((OWN,), "500", 4, ["found"]),
+    ((OTHER,), "401", 30, ["settled"]),
     ((OWN,), "drop", 4, ["found"]),
     ((OTHER,), "500", 4, ["settled"])])
 def test_what_is_said_first(tmp_path, objects, fault, times, said):
@@ -121,13 +126,48 @@ def test_settings_that_leave_nothing_open(kube):
     assert not [entry for entry in kube.log if API in entry.path]
 
 
-def test_nothing_is_known_until_the_first_answer(kube):
-    kube.inject("500", path=API, times=None)
+@pytest.mark.parametrize("fault", ["500", "422", "401"])
+def test_nothing_is_known_until_the_first_answer(kube, fault):
+    kube.inject(fault, path=API, times=None)
     watched = Watched(kube.connection)
-    until(lambda: sum(API in entry.path for entry in kube.log) > 3)
+    until(lambda: sum(API in entry.path for entry in kube.log) > 3 and ": " in watched.demand.missing()[0])
     assert (watched.said, watched.demand.is_settled) == ([], False)
-    assert watched.demand.missing() == ("gatewayclasses are not listed yet",)
+    (missing,) = watched.demand.missing()
+    assert missing.startswith("gatewayclasses are not listed yet: GET /apis/gateway.networking.k8s.io/v1")
+    assert f": {fault} " in missing
     watched.demand.stop()
+
+
+class Faulty(Connection):
+    """A connection that a mistake of the program meets, a few times."""
+
+    def __init__(self, of: Connection, times: int):
+        self.outages, self._of, self._times = of.outages, of, times
+
+    def request(self, *args, **kwargs):
+        self._times -= 1
+        if self._times >= 0:
+            raise AssertionError("a mistake")
+        return self._of.request(*args, **kwargs)
+
+    def page(self, *args, **kwargs):
+        return self._of.page(*args, **kwargs)
+
+
+def test_a_mistake_does_not_end_the_looks(kube):
+    kube.apply([OWN])
+    watched = Watched(Faulty(kube.connection, times=3))
+    until(lambda: watched.said == ["found"])
+
+
+def test_a_router_that_cannot_start_anew_is_asked_again(kube):
+    kube.apply([OWN])
+    answers = [True, False, False]
+    demand = GatewayDemand(kube.connection, OPEN, QUICK, on_settled=lambda: None)
+    demand.on_found = answers.pop
+    demand.start()
+    until(lambda: not answers)
+    demand.stop()
 
 
 @rows(("objects", "fault", "kinds", "on_demand"), [
