@@ -1,5 +1,6 @@
 """The command `f5router run`: a router built of its parts, and run."""
 
+import gc
 import logging
 import threading
 import time
@@ -52,13 +53,14 @@ log = logging.getLogger(__name__)
 def build_controller(
     config: Config, stack: ExitStack, *, timing: Timing = DEFAULT,
     clock: Callable[[], float] = time.monotonic, sleep: Callable[[float], object] | None = None,
-    on_gateways: Callable[[], object] = lambda: None,
+    on_gateways: Callable[[], bool] = lambda: True,
 ) -> Controller:
     """Build everything that runs, and start it; the stack stops it.
 
     Args:
         sleep: of the device; None for waits that give_up ends.
-        on_gateways: called from a thread when Gateways are to be served that the settings leave out so far.
+        on_gateways: called from a thread when Gateways are to be served that the settings leave out so far;
+            returns False if it is to be called again later.
     """
     signal, inbox = EventSignal(clock), Inbox()
     campaign = build_campaign(config, stack)
@@ -127,7 +129,7 @@ def run(config: Config, *, once: bool, stop: threading.Event, timing: Timing = D
     """Run a router, for one pass or until the event is set; returns the exit status.
 
     It starts anew, in the same process, when a GatewayClass asks for Gateways: desired objects, watches and
-    statuses all depend on it, and like any restart this writes only what is new.
+    statuses all depend on it, and like any restart this reads all files, and writes only what is new.
 
     Raises: ConfigError: see require_alone; the address for metrics cannot be used.
     """
@@ -136,19 +138,28 @@ def run(config: Config, *, once: bool, stop: threading.Event, timing: Timing = D
     if asks_for_gateways(config):  # otherwise each start would be two
         config = with_sources(config, config.watch.sources.with_gateways())
     while True:
-        asked, ending = threading.Event(), _follower(stop) if config.watch.sources.on_demand else stop
+        ending, successors = _follower(stop) if config.watch.sources.on_demand else stop, list[Config]()
         status = _run(config, once=once, stop=ending, timing=timing,
-                      on_gateways=partial(_set, asked, ending))
-        if stop.is_set() or not asked.is_set():
+                      on_gateways=partial(_start_anew, config, successors, ending))
+        if stop.is_set() or not successors:
             return status
         log.info("starting anew, to serve Gateways")
-        config = with_sources(config, config.watch.sources.with_gateways())
+        config = successors[0]
+        gc.collect()  # what has ended has cycles, and as much is to come
 
 
-def _set(*events: threading.Event) -> None:
-    """Set events."""
-    for event in events:
-        event.set()
+def _start_anew(config: Config, successors: list[Config], ending: threading.Event) -> bool:
+    """Add the settings to go on with, and end the router; False if a file cannot be used at the moment."""
+    try:
+        again = config.again() if config.again else config
+    except ConfigError as exc:
+        log.error("Gateways not served: the router cannot start anew, trying again later", extra={
+            "problem": str(exc)})
+        return False
+    sources = again.watch.sources
+    successors.append(with_sources(again, sources.with_gateways()) if sources.on_demand else again)
+    ending.set()
+    return True
 
 
 def _follower(event: threading.Event) -> threading.Event:
@@ -164,7 +175,7 @@ def _follower(event: threading.Event) -> threading.Event:
 
 
 def _run(config: Config, *, once: bool, stop: threading.Event, timing: Timing,
-         on_gateways: Callable[[], object]) -> int:
+         on_gateways: Callable[[], bool]) -> int:
     with ExitStack() as stack:
         controller = build_controller(config, stack, timing=timing, on_gateways=on_gateways)
         if not once:

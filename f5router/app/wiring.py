@@ -1,8 +1,9 @@
 """Builds the parts of a router of a Config: the BIG-IP, the watches, the writers."""
 
+import threading
 import time
 from collections.abc import Callable
-from contextlib import ExitStack
+from contextlib import ExitStack, suppress
 from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING
@@ -64,6 +65,9 @@ openshift/router, pkg/router/controller/contention.go and pkg/cmd/infra/router/t
 
 DELIVERY_S = 10.0
 """Time after which a write to a unit of a pair is not delivered any more: it may be a standby by then."""
+
+FIRST_LOOK_S = 2.0
+"""How long a start waits to learn whether a GatewayClass names the router, before anything runs."""
 
 STATUS_WORKERS = 8
 """Status writes under way at once: at up to 0.08 s each, --status-rate's default is reached. An API server
@@ -198,14 +202,24 @@ def with_sources(config: Config, sources: SourceSettings) -> Config:
 def asks_for_gateways(config: Config) -> bool:
     """True if a GatewayClass asks for Gateways now, where the settings leave that to GatewayClasses.
 
-    Raises: ConfigError: the kubeconfig or a CA bundle is unusable.
+    An API server that is slow to answer is not waited for: nobody could ask the router why it waits, or end
+    it. It looks again when it runs. Raises: ConfigError: the kubeconfig or a CA bundle is unusable.
     """
     sources = config.watch.sources
-    try:
-        return sources.on_demand and gateway_demand.look(
-            connect(config.kube), sources.gateways.controller) is gateway_demand.ClassLook.ASKED
-    except KubeError:
+    if not sources.on_demand:
         return False
+    connection, named = connect(config.kube), threading.Event()
+
+    def look() -> None:
+        with suppress(KubeError):
+            if gateway_demand.look(connection, sources.gateways.controller) is gateway_demand.ClassLook.ASKED:
+                named.set()
+        connection.close()
+
+    looking = threading.Thread(target=look, name="first-look", daemon=True)
+    looking.start()
+    looking.join(FIRST_LOOK_S)
+    return named.is_set()
 
 
 def settled(config: Config, connection: Connection) -> Config:

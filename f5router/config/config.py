@@ -142,6 +142,8 @@ class Config(device.PodNetwork):
     """None: metrics and health are served over HTTP only."""
     reload_front_ends: front_ends_file.Reload | None = field(default=None, repr=False, compare=False)
     """Reads the file of front ends again; None without one."""
+    again: Callable[[], "Config"] | None = field(default=None, repr=False, compare=False)
+    """Loads the same settings, whose files are read anew. Raises: ConfigError."""
     warnings: tuple[str, ...] = ()
     """One sentence each, to be logged at start."""
 
@@ -217,7 +219,7 @@ class Config(device.PodNetwork):
     def redacted(self) -> dict[str, Any]:
         """Shape: field to value, groups as dicts; for the log. Without password and warnings."""
         shown = asdict(self)
-        del shown["warnings"], shown["reload_front_ends"]
+        del shown["warnings"], shown["reload_front_ends"], shown["again"]
         shown["hosts"] = [host.netloc for host in self.hosts]
         shown["bigip"]["host"] = self.bigip.host
         shown["bigip"]["password"] = HIDDEN
@@ -238,11 +240,8 @@ def read_text(path: str) -> str:
     return Path(path).read_text(encoding="utf-8")
 
 
-def load(
-    flags: Mapping[str, str | None],
-    environ: Mapping[str, str],
-    read_file: Callable[[str], str] = read_text,
-) -> Config:
+def load(flags: Mapping[str, str | None], environ: Mapping[str, str],
+         read_file: Callable[[str], str] = read_text) -> Config:
     """Build the Config from flags and environment.
 
     Args:
@@ -254,7 +253,7 @@ def load(
     config = _config(reader)
     if reader.problems:
         raise ConfigError(list(dict.fromkeys(reader.problems)))
-    return config
+    return replace(config, again=lambda: load(flags, environ, read_file))
 
 
 def _config(reader: Reader) -> Config:
