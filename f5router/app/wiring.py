@@ -30,7 +30,7 @@ from f5router.icontrol.writers.files import FileWriter
 from f5router.kube.api.connection import Connection, connect
 from f5router.kube.cluster_watch import ClusterWatcher
 from f5router.kube.lease.campaign import Campaign, lease_connection
-from f5router.kube.settings import StatusSettings
+from f5router.kube.settings import StatusSettings, WatchTiming
 from f5router.kube.status.entry_cleanup import EntryCleanup
 from f5router.kube.status.events import EventWriter
 from f5router.kube.status.front_end_statuses import FrontEndCleanup, FrontEndStatuses
@@ -222,9 +222,9 @@ def asks_for_gateways(config: Config) -> bool:
     return named.is_set()
 
 
-def settled(config: Config, connection: Connection) -> Config:
+def settled(config: Config, connection: Connection, timing: WatchTiming | None = None) -> Config:
     """Return the settings of a command that ends. See gateway_demand.settled."""
-    return with_sources(config, gateway_demand.settled(connection, config.watch.sources))
+    return with_sources(config, gateway_demand.settled(connection, config.watch.sources, timing))
 
 
 def build_cluster(config: Config, connection: Connection, on_change: Callable[[], None], *,

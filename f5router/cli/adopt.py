@@ -69,7 +69,7 @@ def adopt(config: Config, *, dry_run: bool, stop: threading.Event, drain_s: floa
                            "--f5-vserver-address / ROUTER_EXTERNAL_HOST_VSERVER_ADDRESS only"])
     if not dry_run:
         require_alone(config, "adopt")
-    config = settled(config, connect(config.kube))
+    config = settled(config, connect(config.kube), timing.watch)
     with ExitStack() as stack:
         preview, device = preflight.look(config, stack)
         if preview.plan is None:

@@ -211,7 +211,7 @@ def _list(survey: Survey, kind: str, choice: ChosenObjects) -> Listed:
     """Return the rows of a kind. Raises: Unreadable."""
     served = [each for source in survey.config.watch.sources.kinds for each in origins(source)]
     if (word := _KINDS.get(kind, "")) and word not in served:
-        return Listed([], f"--sources does not name {not_selected.SOURCES[word]}, so no {word} is served")
+        return Listed([], not_selected.not_served(survey, word))
     if kind == "nodes":
         views = Views(survey)
         labelled = _labelled(survey, [NODES], choice)

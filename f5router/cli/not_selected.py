@@ -51,7 +51,7 @@ def explain(survey: Survey, kind: str, key: Key) -> Finding:
     """Return why no Route of the router comes from an object. Raises: KubeError: it cannot be read."""
     namespace = survey.config.watch.selection.namespace
     if not any(kind in origins(each) for each in survey.config.watch.sources.kinds):
-        return _left_out(f"--sources does not name {SOURCES[kind]}, so no {kind} is served")
+        return _left_out(not_served(survey, kind))
     if namespace and key.namespace != namespace:
         return _left_out(f"metadata.namespace: {key.namespace}: the router serves only the namespace of "
                          f"--namespace, {namespace}")
@@ -66,6 +66,14 @@ def explain(survey: Survey, kind: str, key: Key) -> Finding:
         return _left_out(f"the router may not read {OBJECTS[kind].resource}: {exc}")
     except fields.DecodeError as exc:
         return finding(Link.ROUTE, INVALID, str(exc))
+
+
+def not_served(survey: Survey, kind: str) -> str:
+    """Return why no object of a kind is served that is not among those of the settings."""
+    of_gateways = kind in origins(GATEWAY)
+    reason = (f"no GatewayClass has spec.controllerName {survey.config.watch.sources.gateways.controller}"
+              if of_gateways and survey.lacks_class else f"--sources does not name {SOURCES[kind]}")
+    return f"{reason}, so no {kind} is served"
 
 
 def _left_out(text: str) -> Finding:

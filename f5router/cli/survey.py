@@ -28,6 +28,7 @@ from f5router.model.delta import Delta
 from f5router.model.device_facts import VirtualFacts
 from f5router.model.errors import AuthFailed, BigIPError, Refused
 from f5router.model.findings import CAUSES_OF_EMPTY_POOLS
+from f5router.model.gateway import GATEWAY
 from f5router.model.ltm import Pool
 from f5router.model.objects import Ref
 from f5router.model.texts import Findings, number_of
@@ -49,7 +50,9 @@ FAILOVER, ROLE, NETWORK, VIRTUALS, SELECTION, NODES, DISABLED_NODES, MONITOR = (
 def begin(config: Config, stack: ExitStack) -> "Survey":
     """Begin a Survey; the stack ends it. Raises: ConfigError: the kubeconfig or a CA bundle is unusable."""
     connection = connect(config.kube)
-    return Survey(settled(config, connection), connection, build_device(config, stack), stack)
+    survey = Survey(settled(config, connection), connection, build_device(config, stack), stack)
+    survey.lacks_class = config.watch.sources.on_demand and GATEWAY not in survey.config.watch.sources.kinds
+    return survey
 
 
 class Survey:
@@ -66,6 +69,8 @@ class Survey:
         self.reconciler = self._new_reconciler()
         self.knows_cluster = self.knows_device = False
         """True if everything was listed, or read."""
+        self.lacks_class = False
+        """True if Gateways are not served because no GatewayClass asks for them."""
         self.error: BigIPError | None = None
         """Why the BIG-IP could not be read; None if it could, or was not asked."""
 

@@ -11,6 +11,7 @@ import requests
 from click.testing import CliRunner
 
 from f5router.app import launch
+from f5router.cli.adopt import adopt
 from f5router.cli.main import main
 from f5router.config import config
 from f5router.kube.settings import WatchTiming
@@ -168,3 +169,15 @@ def test_commands_see_what_the_router_sees(site):
     assert clients.plain(site.http, "app.example.com").status == 200
     site.kube.delete("GatewayClass", "", CLASS["metadata"]["name"])
     assert "0 to delete" not in command(site, "plan")
+    nobody = "no GatewayClass has spec.controllerName f5router.io/gateway, so no"
+    assert f"{nobody} HTTPRoute is served" in command(site, "get", "httproutes")
+    assert f"{nobody} Gateway is served" in command(site, "explain", "gateway", "web", "-n", "infra")
+
+
+def test_adopt_beside_an_api_server_that_starts(site):
+    """It does not know its CRDs at once: what is served stays."""
+    site.apply(CLASS)
+    assert once(site) == 0
+    site.kube.inject("404", path="/apis/gateway.networking.k8s.io", times=2)  # one look at both versions
+    assert adopt(settings(site), dry_run=False, stop=threading.Event(), drain_s=0.0, timing=site.timing) == 0
+    assert serves(site) == "infra"

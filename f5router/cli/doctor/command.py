@@ -58,14 +58,14 @@ def _wrong(exc: ConfigError) -> list[Check]:
 def _all(config: Config, stack: ExitStack, refused_s: float, timing: Timing,
          now: Callable[[], float]) -> list[Check]:
     """Make all checks that are possible."""
-    patient = replace(config, bigip=replace(config.bigip, retry_s=min(config.bigip.retry_s, RETRY_S)))
     checks: list[Check] = []
     connection = device = None
     try:
         connection = connect(config.kube)
-        config, patient = settled(config, connection), settled(patient, connection)
+        config = settled(config, connection)
     except ConfigError as exc:
         checks += _wrong(exc)
+    patient = replace(config, bigip=replace(config.bigip, retry_s=min(config.bigip.retry_s, RETRY_S)))
     try:
         device = build_device(patient, stack, timing=timing)
     except ConfigError as exc:

@@ -12,6 +12,7 @@ kinds.
 
 import logging
 import threading
+import time
 from collections.abc import Callable
 from dataclasses import replace
 from enum import Enum
@@ -60,15 +61,21 @@ def look(connection: Connection, controller: str) -> ClassLook:
     return ClassLook.ASKED if any(each.controller == controller for each in classes) else ClassLook.NOT_ASKED
 
 
-def settled(connection: Connection, sources: SourceSettings) -> SourceSettings:
+def settled(connection: Connection, sources: SourceSettings,
+            timing: WatchTiming | None = None) -> SourceSettings:
     """Return the settings of a command that ends: with or without Gateways, as they are asked for now.
 
     They are unchanged if the API server does not say: then it shows nothing else either.
+
+    Args: timing: of a command that writes: it looks again for a kind, or a right, that is missing.
     """
     if not sources.on_demand:
         return sources
     try:
-        answer = look(connection, sources.gateways.controller)
+        answer, left = look(connection, sources.gateways.controller), ABSENT_LOOKS - 1 if timing else 0
+        while timing and left and answer in (ClassLook.ABSENT, ClassLook.FORBIDDEN):
+            time.sleep(timing.absent_soon_s)
+            answer, left = look(connection, sources.gateways.controller), left - 1
     except KubeError:
         return sources
     if answer in (ClassLook.ASKED, ClassLook.FORBIDDEN):
