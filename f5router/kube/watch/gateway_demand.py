@@ -24,7 +24,13 @@ from f5router.kube.watch.kind_states import ABSENT_LOOKS
 from f5router.kube.watch.reflector import decode_document
 from f5router.kube.watch.sources import GATEWAY_CLASSES, choose_served, is_absent
 from f5router.logs.log_output import PersistentLog
-from f5router.model.errors import KubeError, KubeForbidden, KubeUnauthorized, KubeUnreachable
+from f5router.model.errors import (
+    KubeError,
+    KubeForbidden,
+    KubeUnauthorized,
+    KubeUnreachable,
+    ResourceUnavailable,
+)
 from f5router.sources.settings import SourceSettings
 
 log = logging.getLogger(__name__)
@@ -58,6 +64,8 @@ def look(connection: Connection, controller: str) -> ClassLook:
         raise
     except KubeForbidden:
         return ClassLook.FORBIDDEN
+    except ResourceUnavailable:  # discovery is forbidden, or older
+        return ClassLook.ABSENT
     return ClassLook.ASKED if any(each.controller == controller for each in classes) else ClassLook.NOT_ASKED
 
 

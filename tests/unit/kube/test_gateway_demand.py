@@ -1,5 +1,6 @@
 """Looks for a GatewayClass of the router: what each answer of the API server means, before and after."""
 
+import math
 from collections.abc import Iterator
 from contextlib import contextmanager
 
@@ -8,6 +9,7 @@ import pytest
 from f5router.kube.api.connection import Connection, connect
 from f5router.kube.settings import KubeSettings, WatchTiming
 from f5router.kube.watch.gateway_demand import GatewayDemand, settled
+from f5router.model.errors import KubeForbidden
 from f5router.model.gateway import GATEWAY
 from f5router.model.limits import Backoff
 from f5router.sources.settings import SourceSettings
@@ -139,15 +141,15 @@ def test_nothing_is_known_until_the_first_answer(kube, fault):
 
 
 class Faulty(Connection):
-    """A connection that a mistake of the program meets, a few times."""
+    """A connection on which requests of discovery fail, a few times."""
 
-    def __init__(self, of: Connection, times: int):
-        self.outages, self._of, self._times = of.outages, of, times
+    def __init__(self, of: Connection, times: float, error: Exception):
+        self.outages, self._of, self._times, self._error = of.outages, of, times, error
 
     def request(self, *args, **kwargs):
         self._times -= 1
         if self._times >= 0:
-            raise AssertionError("a mistake")
+            raise self._error
         return self._of.request(*args, **kwargs)
 
     def page(self, *args, **kwargs):
@@ -156,8 +158,19 @@ class Faulty(Connection):
 
 def test_a_mistake_does_not_end_the_looks(kube):
     kube.apply([OWN])
-    watched = Watched(Faulty(kube.connection, times=3))
+    watched = Watched(Faulty(kube.connection, 3, AssertionError("a mistake")))
     until(lambda: watched.said == ["found"])
+
+
+def test_discovery_that_is_forbidden(tmp_path):
+    """The list alone shows what is served."""
+    with cluster(tmp_path, "none") as (_, connection):
+        connection = Faulty(connection, math.inf, KubeForbidden("GET /apis: 403"))
+        watched = Watched(connection)
+        until(lambda: watched.said)
+        assert watched.said == ["settled"]
+        assert settled(connection, OPEN) == SourceSettings()
+        watched.demand.stop()
 
 
 def test_a_router_that_cannot_start_anew_is_asked_again(kube):
