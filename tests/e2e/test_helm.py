@@ -74,6 +74,7 @@ def test_rights_are_those_of_the_settings():
     gateways = granted({"args": {"gateway_addresses": "203.0.113.32/28"}})
     assert gateways == granted({"args": {"sources": "routes,ingress,ingressroutes,gateway"}}) > everything
     assert gateways == granted({"args": {"f5_vserver_address": "203.0.113.10"}})
+    assert gateways == granted({"args": {"front_ends": "/etc/f5router/front-ends.yaml"}})
     more = {("ClusterRole", "", "namespaces", verb) for verb in ("get", "list", "watch")}
     assert granted({"args": {"namespace_labels": "a=b"}}) == everything | more
     limited = granted({"args": {"namespace": "shop"}})
