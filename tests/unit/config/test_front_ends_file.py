@@ -141,3 +141,31 @@ def test_each_entry_has_the_network_of_its_own():
     (out,), (inside,) = config.front_ends, config.further_front_ends
     assert (out.placement.reach.vlans, out.placement.reach.mirrored) == (None, None)
     assert (inside.placement.reach.vlans, inside.placement.reach.mirrored) == ({"/Common/inside"}, True)
+
+
+ADDRESSES = {"f5-vserver-address": "203.0.113.10"}
+
+
+@rows(("default", "flags", "on_demand"), [
+    (ADDRESSES, {}, True),
+    ({}, {}, False),
+    (ADDRESSES, {"sources": "routes,ingress,ingressroutes"}, False),
+    (ADDRESSES, {"sources": "routes,gateway"}, False),
+    (ADDRESSES, {"gateway_addresses": "203.0.113.32/28"}, False),
+    (ADDRESSES, {"fields": "metadata.name=a"}, False)])
+def test_where_a_gateway_class_decides(default, flags, on_demand):
+    """Where its Gateways would have an address, that of the entry default, and nothing else decides."""
+    config = loaded({"name": "default", **default}, {"name": "more", "f5-vserver-address": "203.0.113.20"},
+                    **flags)
+    assert config.watch.sources.on_demand is on_demand
+
+
+def test_settings_are_loaded_again_with_their_files():
+    entry = {"name": "default", **ADDRESSES}
+    config = loaded(entry)
+    del entry["f5-vserver-address"]
+    assert config.front_ends
+    assert not config.again().front_ends
+    entry["name"] = 5
+    with pytest.raises(ConfigError):
+        config.again()
