@@ -84,7 +84,9 @@ def settled(connection: Connection, sources: SourceSettings,
         while timing and left and answer in (ClassLook.ABSENT, ClassLook.FORBIDDEN):
             time.sleep(timing.absent_soon_s)
             answer, left = look(connection, sources.gateways.controller), left - 1
-    except KubeError:
+    except KubeError as exc:
+        if isinstance(exc, KubeUnreachable):  # who waits for lists need not wait for as long again
+            connection.outages.failed(USER, exc)
         return sources
     if answer in (ClassLook.ASKED, ClassLook.FORBIDDEN):
         return sources.with_gateways()

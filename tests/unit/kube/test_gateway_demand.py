@@ -196,4 +196,5 @@ def test_settings_of_a_command(tmp_path, objects, fault, kinds, on_demand):
             kube.inject(fault, path=API, times=None)
         sources = settled(connection, OPEN)
         assert (GATEWAY in sources.kinds, sources.on_demand) == (kinds, on_demand)
+        assert [each.at for each in connection.outages.findings()] == ([fault] if fault == "500" else [])
         assert settled(connection, SourceSettings()) == SourceSettings()
