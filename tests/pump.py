@@ -8,8 +8,10 @@ from collections.abc import Callable
 from f5router.app.controller import Controller
 from f5router.icontrol.dispatcher import Job, Lane
 from f5router.model.errors import BigIPError
+from f5router.model.objects import Ref
 from f5router.plan.change import Plan
 from f5router.reconcile.reconciler import Reconciler
+from f5router.reconcile.rollout import UNDER_WAY
 from f5router.reconcile.row import RowState
 from f5router.reconcile.table import Table
 
@@ -20,7 +22,7 @@ LONGEST_S = 60.0
 def settle(reconciler: Reconciler, clock: Callable[[], float],
            advance: Callable[[float], None] = lambda seconds: None) -> None:
     """Do all that is due. Args: advance: moves a clock that stands still. Raises: what ends the writing."""
-    end = time.monotonic() + LONGEST_S
+    end, retried = time.monotonic() + LONGEST_S, set[Ref]()
     reconciler.rollouts.trouble = None
     while True:
         assert time.monotonic() < end, "work without end"
@@ -30,7 +32,7 @@ def settle(reconciler: Reconciler, clock: Callable[[], float],
         trouble = reconciler.rollouts.trouble
         if trouble is not None and reconciler.device.dispatcher.is_quiet:
             raise trouble
-        if trouble is None and reconciler.is_idle:
+        if trouble is None and reconciler.is_idle and not retry_after_slow_writes(reconciler.table, retried):
             return
         if reconciler.can_go_on or reconciler.work:
             wait_s = 0.0
@@ -42,6 +44,21 @@ def settle(reconciler: Reconciler, clock: Callable[[], float],
             wait_s = 0.05
         for message in reconciler.inbox.take(wait_s):
             message()
+
+
+def retry_after_slow_writes(table: Table, retried: set[Ref]) -> bool:
+    """End the back-offs of what waited for a slow write, once that has ended; returns True if there are any.
+
+    On a loaded machine any write may take longer than the router's patience.
+
+    Args: retried: objects that are left alone, to which those are added.
+    """
+    waited = [] if table.sent else [ref for ref, row in table.failures.items()
+                                    if row.error is UNDER_WAY and ref not in retried]
+    for ref in waited:
+        table.retry(ref)
+    retried.update(waited)
+    return bool(waited)
 
 
 def whole_plan(reconciler: Reconciler) -> Plan:

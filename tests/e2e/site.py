@@ -31,6 +31,9 @@ class Site(Lab):
     def without_slices(self) -> None:
         self.kube = self._stack.enter_context(FakeKube(slices=False))
 
+    def with_gateway_api(self) -> None:
+        self.kube = self._stack.enter_context(FakeKube(gateway_api="v1.6"))
+
     def older_ingresses(self) -> None:
         self.kube = self._stack.enter_context(FakeKube(ingress_api="extensions/v1beta1"))
 

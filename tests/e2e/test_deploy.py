@@ -59,13 +59,19 @@ def test_every_right_is_needed(site, right):
         site.without_slices()
     if group == "extensions":
         site.older_ingresses()
+    if resource == "gatewayclasses":
+        site.with_gateway_api()
     site.load()
+    more = {}
+    if resource == "gatewayclasses":  # listed to see whether to serve Gateways, which takes the other role
+        site.kube.delete("ClusterRoleBinding", None, "f5router-gateway-api")
+        more["ROUTER_EXTERNAL_HOST_VSERVER_ADDRESS"] = "203.0.113.10"
     if resource == "ingresses/status":
         site.apply(manifests.ingress("site", ("i.example.com", "/", "web", 8080), annotations={
             "kubernetes.io/ingress.class": "f5router"}) | (
                 {"apiVersion": "extensions/v1beta1"} if group == "extensions" else {}))
     site.apply(deployment.role([other for other in deployment.rights() if other != right]))
-    pod = site.start()
+    pod = site.start(more=more)
     if (resource, verb) == ("events", "patch"):
         site.warn_again(pod)
     words = f'cannot {verb} resource "{resource}" in API group "{group}"'

@@ -25,7 +25,7 @@ from mocks.bigip import FakeBigIP
 from mocks.bigip.server import State
 from mocks.bigip.store import DiskFile
 from mocks.kube import FakeKube
-from tests import manifests
+from tests import manifests, pump
 from tests.e2e.nursery import Forked
 from tests.feature.running import Running
 from tests.reference.full_build import snapshot_of
@@ -245,6 +245,9 @@ class Lab:
 
         until(seen, "the router did not see the newest objects")
         router.reconcile_once()
+        retried: set = set()
+        while pump.retry_after_slow_writes(router.reconciler.table, retried):
+            router.reconcile_once()
         assert router.reporter.statuses.flush(DEADLINE_S)
 
     def converge_events(self, router: Controller, *, seen: tuple[str, str] | None = None) -> None:
